@@ -1,0 +1,1 @@
+//! The agent of innerve for editors, over the Agent Client Protocol.

@@ -1,0 +1,1 @@
+//! The agent loop: streaming executor, sub-agents, session log, resume.

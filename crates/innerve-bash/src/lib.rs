@@ -1,0 +1,1 @@
+//! Reads bash and never runs it: every command, argv, redirection and effect, or Opaque.

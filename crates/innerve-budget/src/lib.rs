@@ -1,0 +1,1 @@
+//! Keeps tool results from flooding a conversation: limits, previews, replacement state, store port.

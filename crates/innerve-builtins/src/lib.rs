@@ -1,0 +1,1 @@
+//! The built-in tools of innerve: Bash, Read, Edit, Write, Grep, Glob, Agent.

@@ -1,0 +1,2 @@
+//! The innerve program.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Lifecycle hooks as commands and HTTP calls, behind the hook port of innerve-pipeline.

@@ -1,0 +1,1 @@
+//! MCP servers as tools of innerve, and innerve as an MCP server.

@@ -1,0 +1,1 @@
+//! The model port of innerve, with Anthropic, OpenAI-compatible and replay providers.

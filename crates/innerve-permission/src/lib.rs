@@ -1,0 +1,1 @@
+//! Decides whether a tool use may run: rules, modes, facts, resolve, explanations.

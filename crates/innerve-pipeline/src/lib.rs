@@ -1,0 +1,1 @@
+//! One tool use from request to result: the fourteen steps.

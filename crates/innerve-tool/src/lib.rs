@@ -1,0 +1,1 @@
+//! What a tool is: Tool, DynTool, ToolPool, CallContext, SessionChange and the capability ports.

@@ -1,0 +1,2 @@
+//! End-to-end tests through the built program.
+fn main(){}

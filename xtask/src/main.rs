@@ -1,0 +1,2 @@
+//! Automation of the workspace: `cargo xtask ci|test|lint`.
+fn main() {}

@@ -1,1 +1,37 @@
-//! Reads bash and never runs it: every command, argv, redirection and effect, or Opaque.
+//! Reads bash and never runs it: every command, argv, redirection and effect, or [`Analysis::Opaque`].
+//!
+//! [`analyze`] is the way in. Its answer is either the complete list of simple commands that bash would run, or
+//! `Opaque` with the reason: what is not understood is never called safe. This crate does no I/O and runs nothing;
+//! it does not decide what is allowed either (`innerve-permission` does).
+
+mod analysis;
+mod command;
+mod effects;
+mod opaque;
+mod word;
+
+pub use analysis::{Analysis, Commands, Opaque};
+pub use command::{Assignment, Command, Context, Redirection, RedirectionKind, Span};
+pub use effects::{Class, Effect, Effects};
+pub use opaque::{OpaqueCode, OpaqueReason};
+pub use word::{DynamicWord, Word, WordPart};
+
+/// Lists every command that bash would run for `command`, or says why it cannot.
+///
+/// Relative paths are reported as written.
+pub fn analyze(command: &str) -> Analysis {
+    analyze_in(command, None)
+}
+
+/// As [`analyze`], with the directory that the command starts in (an absolute path), so that `cd` can be followed.
+pub fn analyze_in(command: &str, cwd: Option<&str>) -> Analysis {
+    let _ = (command, cwd);
+    Analysis::Opaque(Opaque {
+        reason: OpaqueReason {
+            code: OpaqueCode::Syntax,
+            message: String::new(),
+            span: Span { start: 0, end: command.len() },
+        },
+        found: Vec::new(),
+    })
+}

@@ -1,1 +1,32 @@
-//! Wire words of a coding agent: messages, content blocks, stream events, assembler, normalize, validate.
+//! The wire words of a coding agent: messages, content blocks, stream events, and the rules that order them.
+//!
+//! [`Message`] and [`ContentBlock`] are the Messages API's own shapes; kinds and fields that are not known here survive
+//! a round trip. [`Assembler`] folds wire events into finished blocks; [`normalize`] repairs a transcript and
+//! [`validate`] says whether an API would take it. This crate does no I/O and knows no tool.
+
+mod assembler;
+mod content;
+mod definition;
+mod id;
+mod message;
+mod normalize;
+mod request;
+mod stop;
+mod stream;
+mod usage;
+mod validate;
+
+pub use assembler::{Assembler, StreamError};
+pub use content::{
+    CacheControl, ContentBlock, ImageBlock, ImageSource, Opaque, RedactedThinking, TextBlock,
+    ThinkingBlock, ToolReference, ToolResult, ToolResultContent, ToolUse,
+};
+pub use definition::ToolDefinition;
+pub use id::{AgentId, SessionId, ToolUseId};
+pub use message::{Message, Role};
+pub use normalize::{Repair, RepairKind, normalize};
+pub use request::{Capabilities, Request, SystemBlock, Thinking, ToolChoice};
+pub use stop::StopReason;
+pub use stream::{BlockKind, Delta, RetryNotice, StreamEvent, WireError, WireEvent};
+pub use usage::Usage;
+pub use validate::{Violation, ViolationRule, validate, validate_request};

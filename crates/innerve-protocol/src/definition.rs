@@ -1,0 +1,45 @@
+//! Tool definitions: what a model is told of a tool.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::CacheControl;
+
+/// A tool as a model sees it (Anthropic Messages API, "tools").
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolDefinition {
+    /// `^[a-zA-Z0-9_-]{1,64}$`
+    pub name: String,
+    /// What it does, in words for a model.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// JSON Schema with `type: object` at the root.
+    pub input_schema: Value,
+    /// Whether the schema is sent but kept out of the prompt until a search refers to it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub defer_loading: bool,
+    /// The cache marker; forbidden together with `defer_loading`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_control: Option<CacheControl>,
+    /// Fields that are not modelled here (`strict`, `input_examples`, …).
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+impl ToolDefinition {
+    /// A definition that is loaded at once.
+    pub fn new(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        input_schema: Value,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            description: description.into(),
+            input_schema,
+            defer_loading: false,
+            cache_control: None,
+            extra: Map::new(),
+        }
+    }
+}

@@ -1,1 +1,24 @@
-//! Decides whether a tool use may run: rules, modes, facts, resolve, explanations.
+//! Decides whether a tool use may run: a pure function from policy and facts to a decision that says why.
+//!
+//! [`resolve`] takes a [`Policy`] (rules, mode, directories) and [`CallFacts`] (what one tool use would do) and gives a
+//! [`Resolution`]. [`judge`] does the same and binds the answer to the judged input: only it can make a [`Permit`].
+//! This crate does no I/O: what it must know of the disk comes through [`PathFacts`].
+
+mod decision;
+pub mod facts;
+mod mode;
+mod paths;
+mod permit;
+mod policy;
+mod rule;
+
+pub use decision::{
+    Decision, Link, LinkOutcome, PartResolution, Reason, ReasonKind, Resolution, Suggestion,
+    Verdict,
+};
+pub use facts::{CallFacts, EffectSet, Need, Part, PathTarget, Target};
+pub use mode::{PermissionMode, UnknownMode};
+pub use paths::{NoDisk, PathFacts, ResolvedPath};
+pub use permit::{Approval, Approver, Judgement, Permit, Preview, Refused, judge};
+pub use policy::{HookVoice, Objection, Policy, Scope, Voices, resolve};
+pub use rule::{Behavior, Origin, Rule, RuleError, RuleSource, Ruleset};

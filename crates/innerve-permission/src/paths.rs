@@ -1,0 +1,46 @@
+//! What the engine must know of the disk, behind a port.
+
+use std::path::{Path, PathBuf};
+
+/// Answers questions about paths; the real one lives in `innerve-settings`, tests use a table.
+///
+/// Every method must answer for paths that do not exist; an error of the disk is answered as the stricter case.
+pub trait PathFacts: Send + Sync {
+    /// Resolves all symbolic links of an absolute path; for a path that does not exist, those of its nearest existing
+    /// ancestor, with the rest appended.
+    fn resolve(&self, path: &Path) -> ResolvedPath;
+
+    /// Whether `path` lies in the same working tree as `cwd` and is no repository of its own.
+    fn same_working_tree(&self, cwd: &Path, path: &Path) -> bool;
+
+    /// The programs that the git configuration of the repository around `cwd` would run for a read (`core.fsmonitor`,
+    /// external diff, textconv, filters, pager, aliases, hooks path); empty if none, or if there is no repository.
+    fn git_programs(&self, cwd: &Path) -> Vec<String>;
+}
+
+/// A path with its links resolved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResolvedPath {
+    /// The path that is reached, or `None` if it cannot be told (a loop, no permission): treat as unknown.
+    pub real: Option<PathBuf>,
+    /// Whether something is there.
+    pub exists: bool,
+}
+
+/// No disk at all: no links, nothing exists, and git is not trusted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoDisk;
+
+impl PathFacts for NoDisk {
+    fn resolve(&self, path: &Path) -> ResolvedPath {
+        ResolvedPath { real: Some(path.to_path_buf()), exists: false }
+    }
+
+    fn same_working_tree(&self, cwd: &Path, path: &Path) -> bool {
+        path.starts_with(cwd)
+    }
+
+    fn git_programs(&self, _cwd: &Path) -> Vec<String> {
+        Vec::new()
+    }
+}

@@ -1,1 +1,7 @@
-//! The model port of innerve, with Anthropic, OpenAI-compatible and replay providers.
+#![doc = include_str!("../README.md")]
+
+mod error;
+mod model;
+
+pub use error::{ErrorClass, ModelError, Overflow};
+pub use model::{EventStream, Model};

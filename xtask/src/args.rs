@@ -1,0 +1,199 @@
+//! The command line: verbs, flags and the usage text.
+
+/// What `cargo xtask` alone, `--help` and every misuse print.
+pub(crate) const USAGE: &str = "\
+Automation of the innerve workspace.
+
+Usage: cargo xtask <VERB> [ARGUMENTS]
+
+Verbs:
+  ci                      everything a change must pass: lint, test, docs, features one by one, licences
+  lint [--fix]            format, clippy with warnings denied, and the workspace's own rules
+  test [FILTER] [--update]
+                          builds the program, runs all tests, then the doctests
+
+Every verb prints one line per step, goes on after a failed step, and exits 1 when one failed, 2 on bad usage.
+`cargo xtask VERB --help` says more.
+
+Examples:
+  cargo xtask ci
+  cargo xtask lint --fix
+  cargo xtask test deny_is_final";
+
+const CI: &str = "\
+Runs what a change must pass, step by step, and ends with a table of the steps and their times.
+
+Usage: cargo xtask ci
+
+Steps: the lockfile is current; `lint`; `test`; documentation with warnings denied; every feature of every library
+alone, and none; bans, licences and sources by cargo-deny where that is installed.
+
+Example:
+  CI=1 cargo xtask ci     with the `ci` profile of .config/nextest.toml";
+
+const LINT: &str = "\
+Checks format, clippy with warnings denied, and the workspace's own rules; lists every finding.
+
+Usage: cargo xtask lint [--fix]
+
+  --fix   lets rustfmt and clippy mend what they can first
+
+A finding reads `path:line: what; how to mend`.
+
+Examples:
+  cargo xtask lint
+  cargo xtask lint --fix";
+
+const TEST: &str = "\
+Builds the program, runs all tests (cargo-nextest where installed, else `cargo test`), then the doctests.
+
+Usage: cargo xtask test [FILTER] [--update]
+
+  FILTER     only tests whose name contains this text
+  --update   rewrites the snapshots that differ instead of failing (look at the diff before you commit)
+
+The end-to-end tests find the program through the environment variable INNERVE_BIN, which this verb sets to
+`<target>/debug/innerve`; without it they build the program themselves.
+
+Examples:
+  cargo xtask test
+  cargo xtask test deny_is_final
+  cargo xtask test tour --update";
+
+/// What was asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Request {
+    /// Print this text.
+    Help(&'static str),
+    /// `ci`.
+    Ci,
+    /// `lint`.
+    Lint(Mode),
+    /// `test`.
+    Test(Options),
+}
+
+/// Whether `lint` may write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Only report.
+    Report,
+    /// Let rustfmt and clippy mend first.
+    Fix,
+}
+
+/// The arguments of `test`.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Options {
+    /// Only tests whose name contains this.
+    pub(crate) filter: Option<String>,
+    /// What happens to a snapshot that differs.
+    pub(crate) snapshots: Snapshots,
+}
+
+/// What happens to a snapshot that differs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Snapshots {
+    /// The test fails.
+    #[default]
+    Verify,
+    /// The snapshot is rewritten.
+    Update,
+}
+
+/// Reads the words after `cargo xtask`; the error is what to tell the person.
+pub(crate) fn parse(words: &[String]) -> Result<Request, String> {
+    let mut words = words.iter().map(String::as_str);
+    let Some(verb) = words.next() else {
+        return Err("a verb is missing".to_owned());
+    };
+    let rest: Vec<&str> = words.collect();
+    let wants_help = rest.iter().any(|word| matches!(*word, "--help" | "-h"));
+    match verb {
+        "--help" | "-h" | "help" => Ok(Request::Help(USAGE)),
+        "ci" if wants_help => Ok(Request::Help(CI)),
+        "lint" if wants_help => Ok(Request::Help(LINT)),
+        "test" if wants_help => Ok(Request::Help(TEST)),
+        "ci" => match rest.first() {
+            None => Ok(Request::Ci),
+            Some(word) => Err(unexpected(word, "ci")),
+        },
+        "lint" => match rest.as_slice() {
+            [] => Ok(Request::Lint(Mode::Report)),
+            ["--fix"] => Ok(Request::Lint(Mode::Fix)),
+            words => Err(unexpected(
+                words.iter().find(|word| **word != "--fix").unwrap_or(&"--fix"),
+                "lint",
+            )),
+        },
+        "test" => test_options(&rest).map(Request::Test),
+        other => Err(format!("`{other}` is not a verb")),
+    }
+}
+
+fn test_options(words: &[&str]) -> Result<Options, String> {
+    let mut options = Options::default();
+    for word in words {
+        match *word {
+            "--update" => options.snapshots = Snapshots::Update,
+            flag if flag.starts_with('-') => return Err(unexpected(flag, "test")),
+            filter if options.filter.is_none() => options.filter = Some(filter.to_owned()),
+            second => return Err(unexpected(second, "test")),
+        }
+    }
+    Ok(options)
+}
+
+fn unexpected(word: &str, verb: &str) -> String {
+    format!("`{word}` is not expected after `{verb}`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse_line(line: &str) -> Result<Request, String> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        parse(&words)
+    }
+
+    #[test]
+    fn verbs_and_flags_are_read() {
+        assert_eq!(parse_line("ci"), Ok(Request::Ci));
+        assert_eq!(parse_line("lint"), Ok(Request::Lint(Mode::Report)));
+        assert_eq!(parse_line("lint --fix"), Ok(Request::Lint(Mode::Fix)));
+        assert_eq!(parse_line("test"), Ok(Request::Test(Options::default())));
+        let both = Options { filter: Some("tour".to_owned()), snapshots: Snapshots::Update };
+        assert_eq!(parse_line("test --update tour"), Ok(Request::Test(both)));
+    }
+
+    #[test]
+    fn help_is_given_for_the_program_and_for_each_verb() {
+        for (line, text) in [
+            ("--help", USAGE),
+            ("help", USAGE),
+            ("ci -h", CI),
+            ("lint --help", LINT),
+            ("test --help", TEST),
+        ] {
+            assert_eq!(parse_line(line), Ok(Request::Help(text)), "{line}");
+            assert!(text.contains("Example"), "{line} shows an example");
+        }
+    }
+
+    #[test]
+    fn misuse_names_the_word_that_is_wrong() {
+        for (line, word) in [
+            ("", "missing"),
+            ("bench", "`bench`"),
+            ("ci fast", "`fast`"),
+            ("lint --fix --hard", "`--hard`"),
+            ("lint --fix --fix", "`--fix`"),
+            ("test --slow", "`--slow`"),
+            ("test one two", "`two`"),
+        ] {
+            let complaint = parse_line(line).expect_err(line);
+            assert!(complaint.contains(word), "{line}: {complaint}");
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Processes: started in a group of their own, output drained, ended as a whole.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::BoxFuture;
+
+/// Starts processes: on this machine, or in an editor's terminal.
+pub trait ProcessRunner: Send + Sync {
+    /// Starts a process in a group of its own, with nothing on standard input.
+    fn spawn<'a>(
+        &'a self,
+        request: ProcessRequest,
+        output: Arc<dyn OutputSink>,
+    ) -> BoxFuture<'a, io::Result<Box<dyn RunningProcess>>>;
+}
+
+/// What to start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcessRequest {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Its directory, absolute.
+    pub cwd: PathBuf,
+    /// Variables to set.
+    pub env: Vec<(String, String)>,
+    /// Variables to remove from the inherited environment; a trailing `*` removes all that begin so.
+    pub env_remove: Vec<String>,
+}
+
+/// A started process; dropping it ends its group.
+pub trait RunningProcess: Send {
+    /// The operating system's id, if it still has one.
+    fn id(&self) -> Option<u32>;
+
+    /// Waits for the process itself, not for children that hold its pipes, then a short while for late output.
+    fn wait(&mut self) -> BoxFuture<'_, io::Result<ExitStatus>>;
+
+    /// Ends the whole group: asks first, then forces, and waits until it is gone.
+    fn kill(&mut self) -> BoxFuture<'_, io::Result<()>>;
+}
+
+/// Takes output as it comes; must be quick, and must bound what it keeps.
+pub trait OutputSink: Send + Sync {
+    /// Takes bytes; pieces of both streams come in the order in which they were read.
+    fn write(&self, stream: StdStream, bytes: &[u8]);
+}
+
+/// Which stream bytes came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StdStream {
+    /// Standard output.
+    Out,
+    /// Standard error.
+    Err,
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitStatus {
+    /// With this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}

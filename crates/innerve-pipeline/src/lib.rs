@@ -1,1 +1,26 @@
-//! One tool use from request to result: the fourteen steps.
+#![doc = include_str!("../README.md")]
+
+mod approver;
+mod authorize;
+mod classifier;
+mod concurrency;
+mod denials;
+mod execute;
+mod hook;
+mod observer;
+mod pipeline;
+mod prepare;
+mod settle;
+mod stage;
+mod step;
+mod validate;
+
+pub use approver::{Answer, ApprovalRequest, Approver, Grant, GrantScope, Unattended};
+pub use classifier::{Classifier, ClassifierRequest, ClassifierVerdict};
+pub use concurrency::is_concurrency_safe;
+pub use denials::Denials;
+pub use hook::{Hook, HookDecision, HookEvent, HookEventName, HookOutcome, PermissionAnswer};
+pub use observer::{Observer, Quiet, StepReport};
+pub use pipeline::{Pipeline, PolicySource, Turn};
+pub use stage::{Outcome, Requested, Settled, StopRequest};
+pub use step::Step;

@@ -1,0 +1,256 @@
+//! The order of the fourteen steps: this file and no other.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use innerve_budget::ResultStore;
+use innerve_permission::{PathFacts, Policy};
+use innerve_protocol::{AgentId, SessionId, ToolUseId};
+use innerve_tool::port::Clock;
+use innerve_tool::{CallContext, CancellationToken, ProgressSink, Reporter, SessionView, Silent, ToolPool};
+
+use crate::authorize::{Heard, Judged};
+use crate::stage::{Given, Requested, Settled, Stopped};
+use crate::{Approver, Classifier, Denials, Grant, Hook, Observer, Quiet, Step, StepReport, Unattended};
+
+/// Runs tool uses. Lasts as long as a session; [`Turn`] holds what changes from turn to turn.
+#[derive(Clone)]
+pub struct Pipeline {
+    pub(crate) disk: Arc<dyn PathFacts>,
+    pub(crate) hooks: Vec<Arc<dyn Hook>>,
+    pub(crate) approver: Arc<dyn Approver>,
+    pub(crate) classifier: Option<Arc<dyn Classifier>>,
+    pub(crate) observer: Arc<dyn Observer>,
+    pub(crate) results: Option<Arc<dyn ResultStore>>,
+    pub(crate) clock: Option<Arc<dyn Clock>>,
+}
+
+/// What holds for the calls of one turn.
+#[derive(Clone)]
+pub struct Turn {
+    /// The tools that are offered.
+    pub pool: ToolPool,
+    /// The policy, asked for anew by each call.
+    pub policy: Arc<dyn PolicySource>,
+    /// The session.
+    pub session_id: SessionId,
+    /// The sub-agent that calls; `None` in the main conversation.
+    pub agent_id: Option<AgentId>,
+    /// How deep below the main conversation the caller is.
+    pub depth: u32,
+    /// Cancelled when the turn is aborted; calls get children of it.
+    pub cancellation: CancellationToken,
+    /// Where progress goes.
+    pub progress: Arc<dyn ProgressSink>,
+    /// Refusals of the classifier so far.
+    pub denials: Arc<Denials>,
+    /// The deferred tools whose schemas the model has seen.
+    pub loaded: Arc<BTreeSet<String>>,
+}
+
+/// Gives the policy as it is now: mode and rules may change while calls are under way.
+pub trait PolicySource: Send + Sync {
+    /// The policy as it is now; its `cwd` is the session's current directory.
+    fn current(&self) -> Arc<Policy>;
+
+    /// Remembers rules that a person granted. An error is told to the person; the answer itself still holds.
+    fn remember(&self, grant: &Grant) -> Result<(), String>;
+}
+
+impl PolicySource for Policy {
+    fn current(&self) -> Arc<Policy> {
+        Arc::new(self.clone())
+    }
+
+    fn remember(&self, _grant: &Grant) -> Result<(), String> {
+        Err("this policy is fixed; the rule holds for this call only".to_owned())
+    }
+}
+
+impl Turn {
+    /// A turn of the main conversation that shows no progress.
+    pub fn new(pool: ToolPool, policy: Arc<dyn PolicySource>) -> Self {
+        Self {
+            pool,
+            policy,
+            session_id: SessionId::new("session"),
+            agent_id: None,
+            depth: 0,
+            cancellation: CancellationToken::new(),
+            progress: Arc::new(Silent),
+            denials: Arc::new(Denials::default()),
+            loaded: Arc::default(),
+        }
+    }
+}
+
+impl Pipeline {
+    /// A pipeline without hooks and classifier, with nobody to ask, that keeps no large results.
+    pub fn new(disk: Arc<dyn PathFacts>) -> Self {
+        Self {
+            disk,
+            hooks: Vec::new(),
+            approver: Arc::new(Unattended),
+            classifier: None,
+            observer: Arc::new(Quiet),
+            results: None,
+            clock: None,
+        }
+    }
+
+    /// Adds a hook.
+    #[must_use]
+    pub fn with_hook(mut self, hook: Arc<dyn Hook>) -> Self {
+        self.hooks.push(hook);
+        self
+    }
+
+    /// Sets who is asked. Default: nobody.
+    #[must_use]
+    pub fn with_approver(mut self, approver: Arc<dyn Approver>) -> Self {
+        self.approver = approver;
+        self
+    }
+
+    /// Sets the classifier of mode `auto`. Default: none.
+    #[must_use]
+    pub fn with_classifier(mut self, classifier: Arc<dyn Classifier>) -> Self {
+        self.classifier = Some(classifier);
+        self
+    }
+
+    /// Sets who watches. Default: nobody.
+    #[must_use]
+    pub fn with_observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observer = observer;
+        self
+    }
+
+    /// Sets where results go that are too large for the conversation. Default: they are cut.
+    #[must_use]
+    pub fn with_results(mut self, results: Arc<dyn ResultStore>) -> Self {
+        self.results = Some(results);
+        self
+    }
+
+    /// Sets the clock that timeouts go by. Default: tools time themselves out.
+    #[must_use]
+    pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// Runs one tool use through the fourteen steps. Never fails: whatever happens is told in the result.
+    pub async fn run(&self, requested: Requested, turn: &Turn) -> Settled {
+        let mut call = Call::new(self, turn, &requested);
+        match call.steps(requested).await {
+            Ok(settled) => settled,
+            Err(stopped) => call.stop(*stopped),
+        }
+    }
+}
+
+impl Call<'_> {
+    async fn steps(&mut self, requested: Requested) -> Result<Settled, Box<Stopped>> {
+        let tool = self.look_up(&requested)?; //                                      1
+        self.check_abort()?; //                                                       2
+        let mut given = Given { input: requested.tool_use.input, hooks: None, edited_by: None };
+        let authorized = loop {
+            let input = self.parse(&tool, &given, requested.invalid_input.as_deref())?; // 3
+            let validated = self.validate(&tool, input).await?; //                    4
+            let suspicion = self.start_classifier(&validated); //                     5
+            let prepared = self.prepare(validated); //                                6
+            let Heard::Same = self.pre_hooks(&prepared, &mut given).await? else { continue }; // 7
+            match self.resolve(prepared, suspicion, &mut given).await? {
+                //                                                                    8
+                Judged::Changed => {}
+                Judged::Refused(refusal) => return Err(self.handle_refusal(*refusal).await), // 9
+                Judged::Permitted(authorized) => {
+                    self.pass(Step::HandleRefusal); //                                9
+                    break *authorized;
+                }
+            }
+        };
+        let executed = self.execute(authorized).await; //                            10
+        let fitted = self.fit_result(executed); //                                   11
+        let heard = self.post_hooks(fitted).await; //                                12
+        let attached = self.attach(heard); //                                        13
+        Ok(self.classify(attached)) //                                               14
+    }
+}
+
+/// One run of the pipeline: what all steps need, and the time of the last report.
+pub(crate) struct Call<'a> {
+    pub(crate) pipeline: &'a Pipeline,
+    pub(crate) turn: &'a Turn,
+    pub(crate) id: ToolUseId,
+    pub(crate) name: String,
+    pub(crate) raw_input: serde_json::Value,
+    since: Instant,
+}
+
+impl<'a> Call<'a> {
+    fn new(pipeline: &'a Pipeline, turn: &'a Turn, requested: &Requested) -> Self {
+        Self {
+            pipeline,
+            turn,
+            id: requested.tool_use.id.clone(),
+            name: requested.tool_use.name.clone(),
+            raw_input: requested.tool_use.input.clone(),
+            since: Instant::now(),
+        }
+    }
+
+    /// Reports that a step was passed.
+    pub(crate) fn pass(&mut self, step: Step) {
+        self.report(step, None);
+    }
+
+    /// Reports a step, and the code of what ended the call in it.
+    pub(crate) fn report(&mut self, step: Step, ended: Option<&str>) {
+        let elapsed = self.since.elapsed();
+        self.since = Instant::now();
+        let report = StepReport { tool_use_id: &self.id, tool: &self.name, step, elapsed, ended };
+        self.pipeline.observer.step(&report);
+    }
+
+    /// The context that the tool gets.
+    pub(crate) fn context(&self, policy: &Policy) -> CallContext {
+        let session = SessionView {
+            session_id: self.turn.session_id.clone(),
+            agent_id: self.turn.agent_id.clone(),
+            depth: self.turn.depth,
+            mode: policy.mode,
+            original_cwd: policy.original_cwd.clone(),
+            additional_directories: policy.additional_directories.clone(),
+            home: policy.home.clone(),
+            tools: self.turn.pool.names(),
+        };
+        CallContext {
+            tool_use_id: self.id.clone(),
+            cwd: policy.cwd.clone(),
+            cancellation: self.turn.cancellation.child_token(),
+            progress: Reporter::new(self.id.clone(), Arc::clone(&self.turn.progress)),
+            session: Arc::new(session),
+        }
+    }
+}
+
+impl fmt::Debug for Pipeline {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Pipeline").field("hooks", &self.hooks.len()).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Turn {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Turn")
+            .field("session_id", &self.session_id)
+            .field("agent_id", &self.agent_id)
+            .field("depth", &self.depth)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,39 @@
+//! Steps 5 and 6: start the classifier early, and fill in derived fields.
+
+use innerve_permission::PermissionMode;
+use innerve_tool::BoxFuture;
+
+use crate::pipeline::Call;
+use crate::stage::Validated;
+use crate::{ClassifierRequest, ClassifierVerdict, Step};
+
+/// A classifier's answer that is under way.
+pub(crate) type Suspicion = BoxFuture<'static, ClassifierVerdict>;
+
+impl Call<'_> {
+    /// Step 5. Dropping the answer cancels the work, so that it costs nothing when another step decides.
+    pub(crate) fn start_classifier(&mut self, call: &Validated) -> Option<Suspicion> {
+        let wanted = call.policy.mode == PermissionMode::Auto && self.name == "Bash";
+        let suspicion = if wanted { self.ask_classifier(call) } else { None };
+        self.pass(Step::StartClassifier);
+        suspicion
+    }
+
+    /// Asks the classifier; `None` if there is none or the tool cannot be judged by one.
+    pub(crate) fn ask_classifier(&self, call: &Validated) -> Option<Suspicion> {
+        let classifier = self.pipeline.classifier.as_ref()?;
+        let input = call.tool.classifier_input(&call.input);
+        if input.is_empty() {
+            return None;
+        }
+        let request = ClassifierRequest { tool_use_id: self.id.clone(), tool: self.name.clone(), input };
+        Some(classifier.start(request))
+    }
+
+    /// Step 6. What is judged and what runs is the prepared input; the transcript keeps the model's own words.
+    pub(crate) fn prepare(&mut self, mut call: Validated) -> Validated {
+        call.tool.prepare(&mut call.input, &call.context);
+        self.pass(Step::Prepare);
+        call
+    }
+}

@@ -11,8 +11,14 @@ const MESSAGE_LIMIT: usize = 1024;
 
 /// Why a model gave no (complete) response.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{message}")]
+#[error("{}", .detail.message)]
 pub struct ModelError {
+    // Boxed, since it travels in every `Result` of a stream.
+    detail: Box<Detail>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Detail {
     class: ErrorClass,
     http: Option<u16>,
     kind: Option<String>,
@@ -126,7 +132,7 @@ impl ErrorClass {
 impl ModelError {
     /// An error of `class` with words for a person.
     pub fn new(class: ErrorClass, message: impl AsRef<str>) -> Self {
-        Self {
+        let detail = Detail {
             class,
             http: None,
             kind: None,
@@ -135,67 +141,69 @@ impl ModelError {
             retry_after: None,
             should_retry: None,
             overflow: None,
-        }
+        };
+        Self { detail: Box::new(detail) }
     }
 
     /// What sort of failure it is.
     pub fn class(&self) -> ErrorClass {
-        self.class
+        self.detail.class
     }
 
     /// The stable code, for telemetry and tests.
     pub fn code(&self) -> &'static str {
-        self.class.code()
+        self.detail.class.code()
     }
 
     /// The HTTP status, if there was a response.
     pub fn http_status(&self) -> Option<u16> {
-        self.http
+        self.detail.http
     }
 
     /// The provider's own name for the error, such as `overloaded_error`.
     pub fn kind(&self) -> Option<&str> {
-        self.kind.as_deref()
+        self.detail.kind.as_deref()
     }
 
     /// The words for a person: at most 1 kB, one line, never the key.
     pub fn message(&self) -> &str {
-        &self.message
+        &self.detail.message
     }
 
     /// The provider's id of the request, to quote when asking its support.
     pub fn request_id(&self) -> Option<&str> {
-        self.request_id.as_deref()
+        self.detail.request_id.as_deref()
     }
 
     /// How long the provider asks to wait.
     pub fn retry_after(&self) -> Option<Duration> {
-        self.retry_after
+        self.detail.retry_after
     }
 
     /// The numbers of an overflow, if the provider told them.
     pub fn overflow(&self) -> Option<Overflow> {
-        self.overflow
+        self.detail.overflow
     }
 
     /// Whether sending the same request again may help; the provider's own word (`x-should-retry`) counts first.
     pub fn is_retryable(&self) -> bool {
-        match self.class {
-            ErrorClass::Cancelled | ErrorClass::Certificate | ErrorClass::Replay => false,
-            class => self.should_retry.unwrap_or_else(|| class.is_transient()),
-        }
+        let fixed = [ErrorClass::Cancelled, ErrorClass::Certificate, ErrorClass::Replay]
+            .contains(&self.class());
+        !fixed && self.detail.should_retry.unwrap_or_else(|| self.class().is_transient())
     }
 
     /// The same error with the wait that the provider asked for.
     #[must_use]
-    pub fn with_retry_after(self, retry_after: Duration) -> Self {
-        Self { retry_after: Some(retry_after), ..self }
+    pub fn with_retry_after(mut self, retry_after: Duration) -> Self {
+        self.detail.retry_after = Some(retry_after);
+        self
     }
 
     /// The same error with the provider's id of the request.
     #[must_use]
-    pub fn with_request_id(self, request_id: impl AsRef<str>) -> Self {
-        Self { request_id: Some(bounded(request_id.as_ref())), ..self }
+    pub fn with_request_id(mut self, request_id: impl AsRef<str>) -> Self {
+        self.detail.request_id = Some(bounded(request_id.as_ref()));
+        self
     }
 }
 
@@ -217,7 +225,7 @@ impl Failure {
     pub(crate) fn into_error(self) -> ModelError {
         let class = self.class();
         let overflow = (class == ErrorClass::Overflow).then(|| read_overflow(&self.message));
-        ModelError {
+        let detail = Detail {
             class,
             message: bounded(&self.words(class)),
             http: self.http,
@@ -226,7 +234,8 @@ impl Failure {
             retry_after: self.retry_after,
             should_retry: self.should_retry,
             overflow: overflow.flatten(),
-        }
+        };
+        ModelError { detail: Box::new(detail) }
     }
 
     /// Anthropic Messages API, "errors"; OpenAI API reference, "error codes"; the rest is what proxies send.

@@ -123,7 +123,8 @@ pub struct ToolUse {
     pub id: ToolUseId,
     /// The tool's name as the model wrote it.
     pub name: String,
-    /// The input as the model wrote it; an object.
+    /// The input as the model wrote it; an object, empty when the field is missing.
+    #[serde(default = "empty_object")]
     pub input: Value,
     /// The cache marker, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -281,6 +282,10 @@ impl ToolResultContent {
             Self::Blocks(blocks) => blocks.iter().any(|block| block.as_text().is_none()),
         }
     }
+}
+
+fn empty_object() -> Value {
+    Value::Object(Map::new())
 }
 
 impl From<String> for ToolResultContent {

@@ -8,11 +8,13 @@ mod assembler;
 mod content;
 mod definition;
 mod id;
+mod marker;
 mod message;
 mod normalize;
 mod request;
 mod stop;
 mod stream;
+mod text;
 mod usage;
 mod validate;
 
@@ -24,7 +26,7 @@ pub use content::{
 pub use definition::ToolDefinition;
 pub use id::{AgentId, SessionId, ToolUseId};
 pub use message::{Message, Role};
-pub use normalize::{Repair, RepairKind, normalize};
+pub use normalize::{LOST_RESULT, Repair, RepairKind, normalize, normalize_request};
 pub use request::{Capabilities, Request, SystemBlock, Thinking, ToolChoice};
 pub use stop::StopReason;
 pub use stream::{BlockKind, Delta, RetryNotice, StreamEvent, WireError, WireEvent};

@@ -61,8 +61,9 @@ impl Message {
 fn blocks_or_text<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<ContentBlock>, D::Error> {
-    match Value::deserialize(deserializer)? {
-        Value::String(text) => Ok(vec![ContentBlock::text(text)]),
-        other => serde_json::from_value(other).map_err(serde::de::Error::custom),
+    let content = Value::deserialize(deserializer)?;
+    if let Value::String(text) = content {
+        return Ok(vec![ContentBlock::text(text)]);
     }
+    serde_json::from_value(content).map_err(serde::de::Error::custom)
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{ContentBlock, StopReason, ToolUseId, Usage};
+use crate::{ContentBlock, StopReason, StreamError, ToolUseId, Usage};
 
 /// An event of a Messages API stream, as it comes (Anthropic Messages API, "streaming").
 ///
@@ -55,6 +55,22 @@ pub enum WireEvent {
     /// An event type that is not modelled here.
     #[serde(other)]
     Unknown,
+}
+
+impl WireEvent {
+    /// Reads the `data` of one server-sent event.
+    ///
+    /// Event types that are not known, empty data and `[DONE]` are [`WireEvent::Unknown`], which an assembler ignores.
+    /// Text that is no JSON object with a `type`, and a known type with a body that does not fit, are
+    /// [`StreamError::Malformed`].
+    pub fn parse(data: &str) -> Result<Self, StreamError> {
+        let data = data.trim();
+        if data.is_empty() || data == "[DONE]" {
+            return Ok(Self::Unknown);
+        }
+        serde_json::from_str(data)
+            .map_err(|error| StreamError::Malformed(format!("unreadable event: {error}")))
+    }
 }
 
 /// What is added to a block.

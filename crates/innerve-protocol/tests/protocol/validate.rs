@@ -1,0 +1,1 @@
+//! The rules of a transcript, each broken alone.

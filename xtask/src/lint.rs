@@ -57,8 +57,11 @@ pub(crate) fn run(shell: &Shell, workspace: &Workspace, mode: Mode, steps: &mut 
         Ok(Done::Passed)
     });
     steps.run("lint: clippy", || {
-        cmd!(shell, "cargo clippy --workspace --all-targets --all-features -- -D warnings")
-            .run()?;
+        cmd!(
+            shell,
+            "cargo clippy --keep-going --workspace --all-targets --all-features -- -D warnings"
+        )
+        .run()?;
         Ok(Done::Passed)
     });
     steps.run("lint: tidy", || {

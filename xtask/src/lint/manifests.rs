@@ -9,6 +9,13 @@ const LICENCE: &str = "MIT OR Apache-2.0";
 /// Dependencies that no source names, each with the reason: (crate, dependency, reason).
 const UNNAMED: &[(&str, &str, &str)] = &[];
 
+/// Dependencies whose version stands in the crate's own manifest, each with the reason: (crate, dependency, reason).
+const OWN_VERSIONS: &[(&str, &str, &str)] = &[(
+    "innerve-permission",
+    "serde_json",
+    "without `preserve_order`, which a member cannot switch off and which costs those who take the engine alone",
+)];
+
 /// Checks all manifests.
 pub(super) fn check(packages: &[Package], sources: &[Source]) -> Vec<Finding> {
     packages.iter().flat_map(|package| check_one(package, sources)).collect()
@@ -66,8 +73,9 @@ fn check_one(package: &Package, sources: &[Source]) -> Vec<Finding> {
         }
     }
     for (index, line) in dependency_entries(text) {
-        if !line.contains("workspace = true") {
-            let name = line.split(['=', '.']).next().unwrap_or_default().trim();
+        let name = line.split(['=', '.']).next().unwrap_or_default().trim();
+        let is_own = OWN_VERSIONS.iter().any(|(of, own, _)| *of == package.name && *own == name);
+        if !is_own && !line.contains("workspace = true") {
             report(
                 index,
                 format!("the version of `{name}` is set here"),
@@ -232,5 +240,11 @@ mod tests {
         let manifest =
             "[lints]\n[features]\na = []\n[dev-dependencies]\nserde = { version = \"1\" }\n";
         check(package, manifest, "serde::x", &["Cargo.toml:5: the version of `serde`"]);
+        for (name, dependency, reason) in OWN_VERSIONS {
+            assert!(!reason.is_empty());
+            let package = whole(name).with(dependency, Kind::Normal);
+            let manifest = format!("[lints]\n[dependencies]\n{dependency} = \"1\"\n");
+            check(package, &manifest, &dependency.replace('-', "_"), &[]);
+        }
     }
 }

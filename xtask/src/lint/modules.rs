@@ -6,6 +6,9 @@ use crate::workspace::Source;
 /// The longest a file may be.
 const LINES: usize = 500;
 
+/// How a crate says what it is for when its README is its documentation.
+const README_AS_DOC: &str = "#![doc = include_str!(\"../README.md\")]";
+
 /// Files that may be longer, each with the reason.
 const LONG: &[(&str, &str)] = &[];
 
@@ -26,7 +29,7 @@ pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
 fn check_one(source: &Source) -> Vec<Finding> {
     let Source { path, text } = source;
     let mut findings = Vec::new();
-    if !text.starts_with("//! ") {
+    if !text.starts_with("//! ") && !text.starts_with(README_AS_DOC) {
         findings.push(finding(
             path,
             1,
@@ -121,6 +124,8 @@ mod tests {
         check("crates/x/src/a.rs", "mod b;\n//! Reads words.\n", &[(1, "does not say")]);
         check("crates/x/src/a.rs", "", &[(1, "does not say")]);
         check("crates/x/a.txt", "", &[]);
+        check("crates/x/src/lib.rs", "#![doc = include_str!(\"../README.md\")]\n", &[]);
+        check("crates/x/src/lib.rs", "#![no_std]\n", &[(1, "does not say")]);
     }
 
     #[test]

@@ -276,14 +276,14 @@ fn grow(open: &mut OpenBlock, index: usize, delta: Delta) -> Result<Vec<StreamEv
                 return append_to_opaque(&mut open.block, "text", &text);
             };
             block.text.push_str(&text);
-            seen(!text.is_empty(), StreamEvent::TextDelta { index, text })
+            Ok(seen(!text.is_empty(), StreamEvent::TextDelta { index, text }))
         }
         Delta::ThinkingDelta { thinking } => {
             let ContentBlock::Thinking(block) = &mut open.block else {
                 return append_to_opaque(&mut open.block, "thinking", &thinking);
             };
             block.thinking.push_str(&thinking);
-            seen(!thinking.is_empty(), StreamEvent::ThinkingDelta { index, thinking })
+            Ok(seen(!thinking.is_empty(), StreamEvent::ThinkingDelta { index, thinking }))
         }
         Delta::SignatureDelta { signature } => {
             let ContentBlock::Thinking(block) = &mut open.block else {
@@ -299,15 +299,15 @@ fn grow(open: &mut OpenBlock, index: usize, delta: Delta) -> Result<Vec<StreamEv
             }
             open.input.push_str(&partial_json);
             let is_seen = is_tool_use && !partial_json.is_empty();
-            seen(is_seen, StreamEvent::InputDelta { index, partial_json })
+            Ok(seen(is_seen, StreamEvent::InputDelta { index, partial_json }))
         }
         Delta::CitationsDelta { citation } => add_citation(&mut open.block, citation),
         Delta::Unknown => Ok(Vec::new()),
     }
 }
 
-fn seen(is_seen: bool, event: StreamEvent) -> Result<Vec<StreamEvent>, Misfit> {
-    Ok(if is_seen { vec![event] } else { Vec::new() })
+fn seen(is_seen: bool, event: StreamEvent) -> Vec<StreamEvent> {
+    if is_seen { vec![event] } else { Vec::new() }
 }
 
 fn add_citation(block: &mut ContentBlock, citation: Value) -> Result<Vec<StreamEvent>, Misfit> {

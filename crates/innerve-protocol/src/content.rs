@@ -284,6 +284,11 @@ impl ToolResultContent {
     }
 }
 
+fn is_image_source(source: &Value) -> bool {
+    let kind = source.get("type").and_then(Value::as_str);
+    matches!(kind, Some("base64" | "url" | "file"))
+}
+
 fn empty_object() -> Value {
     Value::Object(Map::new())
 }
@@ -346,10 +351,12 @@ impl<'de> Deserialize<'de> for ContentBlock {
             fields.shift_remove("type");
             Value::Object(std::mem::take(fields))
         };
+        // An image whose bytes are in a place that is not known here is a block that is not known here.
+        let is_image = kind == "image" && fields.get("source").is_some_and(is_image_source);
         let fields = &mut fields;
         let block = match kind.as_str() {
             "text" => serde_json::from_value(body(fields)).map(Self::Text),
-            "image" => serde_json::from_value(body(fields)).map(Self::Image),
+            "image" if is_image => serde_json::from_value(body(fields)).map(Self::Image),
             "thinking" => serde_json::from_value(body(fields)).map(Self::Thinking),
             "redacted_thinking" => serde_json::from_value(body(fields)).map(Self::RedactedThinking),
             "tool_use" => serde_json::from_value(body(fields)).map(Self::ToolUse),

@@ -32,3 +32,7 @@ pub use stop::StopReason;
 pub use stream::{BlockKind, Delta, RetryNotice, StreamEvent, WireError, WireEvent};
 pub use usage::Usage;
 pub use validate::{Violation, ViolationRule, validate, validate_request};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

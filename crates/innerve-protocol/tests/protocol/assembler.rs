@@ -306,7 +306,7 @@ fn a_block_start_says_what_the_block_will_be() {
 fn a_stream_cut_before_its_stop_reason_is_truncated() {
     let whole = around(json!({"type": "text", "text": ""}), &[text(0, "abc")]);
     for length in 0..4 {
-        let read = read(whole.get(..length).unwrap());
+        let read = read(&whole[..length]);
         assert_eq!(read, Err(StreamError::Truncated), "after {length} events");
     }
 }
@@ -314,7 +314,7 @@ fn a_stream_cut_before_its_stop_reason_is_truncated() {
 #[test]
 fn a_stream_cut_only_of_its_last_event_is_complete() {
     let whole = around(json!({"type": "text", "text": ""}), &[text(0, "abc")]);
-    let cut = whole.get(..whole.len() - 1).unwrap();
+    let cut = &whole[..whole.len() - 1];
     assert_eq!(read(cut).unwrap(), read(&whole).unwrap());
 }
 
@@ -459,7 +459,7 @@ proptest! {
     fn no_order_of_events_panics(order in prop::collection::vec(0_usize..12, 0..30)) {
         let text_block = json!({"type": "text", "text": "a"});
         let events = [
-            start(), open(0, text_block.clone()), open(1, tool_use()), open(2, json!({"type": "x"})),
+            start(), open(0, text_block), open(1, tool_use()), open(2, json!({"type": "x"})),
             text(0, "b"), input(1, "{"), input(2, "1"), close(0), close(1), close(2),
             stop_reason("end_turn", 1), stop(),
         ];

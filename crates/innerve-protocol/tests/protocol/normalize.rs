@@ -569,15 +569,15 @@ fn strip_markers(message: &mut Message) {
     let mut value = serde_json::to_value(&*message).unwrap();
     strip(&mut value);
     *message = serde_json::from_value(value).unwrap();
+}
 
-    fn strip(value: &mut Value) {
-        match value {
-            Value::Object(fields) => {
-                fields.shift_remove("cache_control");
-                fields.values_mut().for_each(strip);
-            }
-            Value::Array(items) => items.iter_mut().for_each(strip),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+fn strip(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.shift_remove("cache_control");
+            fields.values_mut().for_each(strip);
         }
+        Value::Array(items) => items.iter_mut().for_each(strip),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use innerve_protocol::{StreamError, WireError};
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Bytes of a message at most; a proxy's error page must not flood a terminal or a log.
@@ -30,7 +31,8 @@ struct Detail {
 }
 
 /// What sort of failure it is; the loop decides by this alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ErrorClass {
     /// The conversation does not fit the model's window, or the body is too large.
@@ -44,6 +46,7 @@ pub enum ErrorClass {
     /// The provider did not answer in time.
     Timeout,
     /// The response began and then went silent for longer than the idle limit.
+    #[serde(rename = "stream_stalled")]
     Stalled,
     /// The connection could not be made or broke.
     Transport,
@@ -60,6 +63,7 @@ pub enum ErrorClass {
     /// An image or document is too large, too many, or unreadable.
     Media,
     /// The response ended before it was complete.
+    #[serde(rename = "stream_truncated")]
     Truncated,
     /// The response makes no sense.
     Malformed,

@@ -14,6 +14,10 @@ mod sse;
 
 #[cfg(feature = "openai")]
 mod openai;
+#[cfg(feature = "replay")]
+mod replay;
+#[cfg(feature = "http")]
+mod retry;
 
 #[cfg(feature = "anthropic")]
 pub use anthropic::Anthropic;
@@ -24,3 +28,7 @@ pub use error::{ErrorClass, ModelError, Overflow};
 pub use model::{EventStream, Model};
 #[cfg(feature = "openai")]
 pub use openai::{Dialect, OpenAi};
+#[cfg(feature = "replay")]
+pub use replay::{Record, Recording, Replay};
+#[cfg(feature = "http")]
+pub use retry::{Pace, RetryPolicy, Retrying};

@@ -1,0 +1,86 @@
+//! The conversation of one agent, kept in memory and in its log in step.
+
+use std::collections::HashSet;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use innerve_budget::ReplacementState;
+use innerve_protocol::{ContentBlock, Message, Role, ToolUse, ToolUseId, normalize};
+
+use crate::{LogError, Record, SessionEnv, SessionLog, Transcript};
+
+/// The messages so far, and what was decided about their results.
+#[derive(Debug)]
+pub(crate) struct Conversation {
+    pub(crate) messages: Vec<Message>,
+    pub(crate) replacements: ReplacementState,
+    pub(crate) log: SessionLog,
+    seen: HashSet<ToolUseId>,
+}
+
+impl Conversation {
+    /// A new conversation with a fresh log.
+    pub(crate) fn start(env: &SessionEnv) -> Result<Self, LogError> {
+        let log = SessionLog::open(&env.log_path())?;
+        let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        log.append(&Record::Session {
+            version: 1,
+            id: env.session_id.to_string(),
+            cwd: innerve_pipeline::PolicySource::current(env.policy.as_ref()).cwd.clone(),
+            model: env.config.model.clone(),
+            started,
+        })?;
+        Ok(Self { messages: Vec::new(), replacements: ReplacementState::default(), log, seen: HashSet::new() })
+    }
+
+    /// A conversation that goes on from its log.
+    pub(crate) fn resume(env: &SessionEnv, transcript: Transcript) -> Result<Self, LogError> {
+        let log = SessionLog::open(&env.log_path())?;
+        let mut conversation = Self {
+            seen: tool_use_ids(&transcript.messages),
+            replacements: ReplacementState::resume(transcript.replacements, &transcript.messages),
+            messages: transcript.messages,
+            log,
+        };
+        // What was completed or repaired on loading is written back, so that it is repaired once.
+        conversation.repair();
+        conversation.log.append(&Record::History { messages: conversation.messages.clone() })?;
+        Ok(conversation)
+    }
+
+    /// Adds a message.
+    pub(crate) fn push(&mut self, message: Message) -> Result<(), LogError> {
+        self.log.append(&Record::Message { message: message.clone() })?;
+        self.messages.push(message);
+        Ok(())
+    }
+
+    /// Adds text for the model after what the user said last.
+    pub(crate) fn push_user(&mut self, content: Vec<ContentBlock>) -> Result<(), LogError> {
+        self.push(Message::new(Role::User, content))
+    }
+
+    /// Gives a tool use an id that the API takes and that no other has; models and proxies repeat ids.
+    pub(crate) fn adopt(&mut self, tool_use: &mut ToolUse, new_id: &dyn Fn() -> String) {
+        while !tool_use.id.is_plain() || !self.seen.insert(tool_use.id.clone()) {
+            tool_use.id = ToolUseId::new(format!("toolu_{}", new_id()));
+        }
+    }
+
+    /// Makes the history one that an API takes; what had to be mended is written to the log.
+    pub(crate) fn repair(&mut self) -> bool {
+        let repairs = normalize(&mut self.messages);
+        !repairs.is_empty()
+    }
+
+    /// As [`Self::repair`], and writes the history if it changed.
+    pub(crate) fn repair_and_log(&mut self) -> Result<(), LogError> {
+        if self.repair() {
+            self.log.append(&Record::History { messages: self.messages.clone() })?;
+        }
+        Ok(())
+    }
+}
+
+fn tool_use_ids(messages: &[Message]) -> HashSet<ToolUseId> {
+    messages.iter().flat_map(Message::tool_uses).map(|tool_use| tool_use.id.clone()).collect()
+}

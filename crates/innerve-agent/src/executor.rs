@@ -1,0 +1,167 @@
+//! Runs the tool uses of one response: each starts as soon as its block is complete and the schedule lets it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use innerve_pipeline::{Outcome, Pipeline, Requested, Settled, Step, StopRequest, Turn, is_concurrency_safe};
+use innerve_protocol::{ToolResult, ToolUse};
+use serde_json::Value;
+use tokio::task::JoinSet;
+
+use crate::Schedule;
+
+/// The tool uses of one response and their results. Dropping it ends all that run.
+pub(crate) struct Executor {
+    pipeline: Arc<Pipeline>,
+    turn: Arc<Turn>,
+    schedule: Schedule,
+    requested: Vec<Requested>,
+    settled: BTreeMap<usize, Settled>,
+    started: BTreeMap<usize, Instant>,
+    running: JoinSet<(usize, Settled)>,
+    /// Why nothing more may start.
+    closed: Option<&'static str>,
+}
+
+/// A call that has just ended.
+pub(crate) struct Ended {
+    pub(crate) index: usize,
+    pub(crate) elapsed: Duration,
+}
+
+impl Executor {
+    pub(crate) fn new(pipeline: Arc<Pipeline>, turn: Arc<Turn>, limit: usize) -> Self {
+        Self {
+            pipeline,
+            turn,
+            schedule: Schedule::new(limit),
+            requested: Vec::new(),
+            settled: BTreeMap::new(),
+            started: BTreeMap::new(),
+            running: JoinSet::new(),
+            closed: None,
+        }
+    }
+
+    /// Queues a tool use. It does not start before [`Self::start`].
+    pub(crate) fn add(&mut self, requested: Requested) {
+        let safe = requested.invalid_input.is_none() && is_concurrency_safe(&self.turn.pool, &requested.tool_use);
+        self.schedule.add(safe);
+        self.requested.push(requested);
+    }
+
+    /// The calls that may start now; each must be given to [`Self::launch`] once it is in the log.
+    pub(crate) fn startable(&mut self) -> Vec<(usize, ToolUse)> {
+        if self.closed.is_some() {
+            return Vec::new();
+        }
+        let started = self.schedule.start();
+        started
+            .into_iter()
+            .filter_map(|index| Some((index, self.requested.get(index)?.tool_use.clone())))
+            .collect()
+    }
+
+    /// Starts a call.
+    pub(crate) fn launch(&mut self, index: usize) {
+        let Some(requested) = self.requested.get(index).cloned() else { return };
+        let (pipeline, turn) = (Arc::clone(&self.pipeline), Arc::clone(&self.turn));
+        self.started.insert(index, Instant::now());
+        self.running.spawn(async move { (index, pipeline.run(requested, &turn).await) });
+    }
+
+    /// Waits for a call to end; `None` if none runs.
+    pub(crate) async fn next(&mut self) -> Option<Ended> {
+        loop {
+            let (index, settled) = match self.running.join_next().await? {
+                Ok(ended) => ended,
+                // The pipeline catches the panics of tools; one of its own must not lose the answer.
+                Err(_) => {
+                    let Some(index) = self.lost() else { continue };
+                    (index, self.synthetic(index, "internal error; the call was abandoned", Outcome::Failed))
+                }
+            };
+            self.schedule.finish(index);
+            if settled.stop.is_some() {
+                self.close("not executed: an earlier call of this response ended the turn");
+            }
+            self.settled.insert(index, settled);
+            let elapsed = self.started.get(&index).map_or(Duration::ZERO, Instant::elapsed);
+            return Some(Ended { index, elapsed });
+        }
+    }
+
+    /// A call that runs by the schedule and has neither a task nor a result.
+    fn lost(&self) -> Option<usize> {
+        if self.running.len() >= self.schedule.running() {
+            return None;
+        }
+        self.started.keys().find(|index| !self.settled.contains_key(index)).copied()
+    }
+
+    /// Whether any call runs.
+    pub(crate) fn is_running(&self) -> bool {
+        !self.running.is_empty()
+    }
+
+    /// Lets nothing more start; what waits is answered by this text.
+    pub(crate) fn close(&mut self, why: &'static str) {
+        self.closed.get_or_insert(why);
+    }
+
+    /// Ends all that run and lets nothing more start. Wait with [`Self::next`] for the results.
+    pub(crate) fn interrupt(&mut self) {
+        self.close("interrupted by the user before it started; nothing was run");
+        self.turn.cancellation.cancel();
+    }
+
+    /// What became of a call.
+    pub(crate) fn settled(&self, index: usize) -> Option<&Settled> {
+        self.settled.get(&index)
+    }
+
+    /// The tool use of a call.
+    pub(crate) fn tool_use(&self, index: usize) -> Option<&ToolUse> {
+        self.requested.get(index).map(|requested| &requested.tool_use)
+    }
+
+    /// Whether a call ran alone, so that its changes hold before the next one starts.
+    pub(crate) fn ran_alone(&self, index: usize) -> bool {
+        !self.schedule.is_safe(index)
+    }
+
+    /// How many calls there are.
+    pub(crate) fn len(&self) -> usize {
+        self.requested.len()
+    }
+
+    /// All results, in the order of the calls; calls that never ran are answered here.
+    pub(crate) fn finish(mut self) -> Vec<Settled> {
+        let why = self.closed.unwrap_or("not executed");
+        for index in 0..self.requested.len() {
+            if !self.settled.contains_key(&index) {
+                let settled = self.synthetic(index, why, Outcome::Interrupted);
+                self.settled.insert(index, settled);
+            }
+        }
+        self.settled.into_values().collect()
+    }
+
+    fn synthetic(&self, index: usize, text: &str, outcome: Outcome) -> Settled {
+        let tool_use = self.tool_use(index).cloned().unwrap_or_else(|| ToolUse::new("", "", Value::Null));
+        Settled {
+            result: ToolResult::error(tool_use.id, text),
+            tool: tool_use.name,
+            outcome,
+            step: Step::LookUp,
+            code: Some(innerve_tool::code::INTERRUPTED.to_owned()),
+            data: Value::Null,
+            resolution: None,
+            messages: Vec::new(),
+            notices: Vec::new(),
+            changes: Vec::new(),
+            stop: None::<StopRequest>,
+        }
+    }
+}

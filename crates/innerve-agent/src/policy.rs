@@ -1,0 +1,215 @@
+//! The session's policy as it is now: rules are shared by all agents of a session, directory and mode are each agent's own.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use innerve_permission::{Behavior, Origin, PermissionMode, Policy, Rule, RuleSource};
+use innerve_pipeline::{Grant, GrantScope, PolicySource};
+
+/// Saves a rule that a person granted for good.
+pub trait RuleSaver: Send + Sync {
+    /// Saves an allow rule; the error is told to the person.
+    fn save(&self, rule: &str) -> Result<(), String>;
+}
+
+/// The policy of one agent.
+pub struct SharedPolicy {
+    base: Arc<Mutex<Arc<Policy>>>,
+    own: Mutex<Own>,
+    saver: Option<Arc<dyn RuleSaver>>,
+}
+
+struct Own {
+    cwd: PathBuf,
+    mode: PermissionMode,
+    before_plan: Option<PermissionMode>,
+    /// The base that `made` was made of.
+    seen: Arc<Policy>,
+    made: Arc<Policy>,
+}
+
+impl SharedPolicy {
+    /// The policy of a main conversation.
+    pub fn new(policy: Policy, saver: Option<Arc<dyn RuleSaver>>) -> Self {
+        let policy = Arc::new(policy);
+        let own = Own {
+            cwd: policy.cwd.clone(),
+            mode: policy.mode,
+            before_plan: None,
+            seen: Arc::clone(&policy),
+            made: Arc::clone(&policy),
+        };
+        Self { base: Arc::new(Mutex::new(policy)), own: Mutex::new(own), saver }
+    }
+
+    /// The policy of a sub-agent that starts in `cwd`: the same rules, and a mode that can only be tighter.
+    #[must_use]
+    pub fn child(&self, cwd: PathBuf, wanted: Option<PermissionMode>) -> Self {
+        let current = self.current();
+        let mode = tighter(current.mode, wanted);
+        let made = Arc::new(Policy { cwd: cwd.clone(), mode, ..(*current).clone() });
+        let seen = Arc::clone(&lock(&self.base));
+        Self {
+            base: Arc::clone(&self.base),
+            own: Mutex::new(Own { cwd, mode, before_plan: None, seen, made }),
+            saver: self.saver.clone(),
+        }
+    }
+
+    /// Moves the agent to another directory.
+    pub fn set_cwd(&self, cwd: &Path) {
+        self.change(|own| cwd.clone_into(&mut own.cwd));
+    }
+
+    /// Sets the agent's mode.
+    pub fn set_mode(&self, mode: PermissionMode) {
+        self.change(|own| {
+            if mode == PermissionMode::Plan && own.mode != PermissionMode::Plan {
+                own.before_plan = Some(own.mode);
+            }
+            own.mode = mode;
+        });
+    }
+
+    /// Leaves plan mode for the mode before it.
+    pub fn leave_plan(&self) {
+        self.change(|own| {
+            if own.mode == PermissionMode::Plan {
+                own.mode = own.before_plan.take().unwrap_or_default();
+            }
+        });
+    }
+
+    /// Adds working directories for the whole session.
+    pub fn add_directories(&self, directories: &[PathBuf]) {
+        let mut base = lock(&self.base);
+        let mut policy = (**base).clone();
+        for directory in directories {
+            if !policy.additional_directories.contains(directory) {
+                policy.additional_directories.push(directory.clone());
+            }
+        }
+        *base = Arc::new(policy);
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Own)) {
+        let base = Arc::clone(&lock(&self.base));
+        let mut own = lock(&self.own);
+        change(&mut own);
+        own.remake(base);
+    }
+}
+
+impl Own {
+    fn remake(&mut self, base: Arc<Policy>) {
+        self.made = Arc::new(Policy { cwd: self.cwd.clone(), mode: self.mode, ..(*base).clone() });
+        self.seen = base;
+    }
+}
+
+impl PolicySource for SharedPolicy {
+    fn current(&self) -> Arc<Policy> {
+        let base = Arc::clone(&lock(&self.base));
+        let mut own = lock(&self.own);
+        if !Arc::ptr_eq(&base, &own.seen) {
+            own.remake(base);
+        }
+        Arc::clone(&own.made)
+    }
+
+    fn remember(&self, grant: &Grant) -> Result<(), String> {
+        let root = self.current().original_cwd.clone();
+        let mut rules = Vec::new();
+        for text in &grant.rules {
+            let origin = Origin { source: RuleSource::Session, root: root.clone(), file: None, line: None };
+            rules.push(Rule::parse(text, Behavior::Allow, origin).map_err(|error| error.to_string())?);
+        }
+        {
+            let mut base = lock(&self.base);
+            let mut policy = (**base).clone();
+            for rule in rules {
+                policy.rules.push(rule);
+            }
+            *base = Arc::new(policy);
+        }
+        match (grant.scope, &self.saver) {
+            (GrantScope::Session, _) => Ok(()),
+            (GrantScope::Always, None) => {
+                Err("there is no settings file to save it in; it holds for this session".to_owned())
+            }
+            (GrantScope::Always, Some(saver)) => grant.rules.iter().try_for_each(|rule| saver.save(rule)),
+        }
+    }
+}
+
+/// The mode of a sub-agent: its parent's, unless it wants one that allows less.
+fn tighter(parent: PermissionMode, wanted: Option<PermissionMode>) -> PermissionMode {
+    use PermissionMode as Mode;
+    let looseness = |mode: Mode| match mode {
+        Mode::DontAsk => 0,
+        Mode::Plan => 1,
+        Mode::Default | Mode::Bubble => 2,
+        Mode::AcceptEdits => 3,
+        Mode::Auto => 4,
+        Mode::BypassPermissions => 5,
+    };
+    match wanted {
+        Some(wanted) if looseness(wanted) < looseness(parent) => wanted,
+        Some(_) | None => parent,
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl fmt::Debug for SharedPolicy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("SharedPolicy").field("mode", &self.current().mode).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_can_only_tighten() {
+        let policy = Policy { mode: PermissionMode::AcceptEdits, ..Policy::new("/repo", "/home/u") };
+        let parent = SharedPolicy::new(policy, None);
+        let mode = |wanted| parent.child("/repo/a".into(), wanted).current().mode;
+        assert_eq!(mode(None), PermissionMode::AcceptEdits);
+        assert_eq!(mode(Some(PermissionMode::Plan)), PermissionMode::Plan);
+        assert_eq!(mode(Some(PermissionMode::BypassPermissions)), PermissionMode::AcceptEdits);
+    }
+
+    #[test]
+    fn a_grant_in_a_child_holds_for_its_parent_and_a_directory_does_not_leak() {
+        let parent = SharedPolicy::new(Policy::new("/repo", "/home/u"), None);
+        let child = parent.child("/repo/a".into(), None);
+        child.remember(&Grant { scope: GrantScope::Session, rules: vec!["Bash(make *)".to_owned()] }).unwrap();
+        child.set_cwd(Path::new("/repo/b"));
+        assert_eq!(parent.current().rules.len(), 1);
+        assert_eq!(child.current().rules.len(), 1);
+        assert_eq!(parent.current().cwd, Path::new("/repo"));
+        assert_eq!(child.current().cwd, Path::new("/repo/b"));
+    }
+
+    #[test]
+    fn a_rule_that_cannot_be_saved_still_holds_for_the_session() {
+        let policy = SharedPolicy::new(Policy::new("/repo", "/home/u"), None);
+        let grant = Grant { scope: GrantScope::Always, rules: vec!["Bash(make)".to_owned()] };
+        assert!(policy.remember(&grant).is_err());
+        assert_eq!(policy.current().rules.len(), 1);
+    }
+
+    #[test]
+    fn leaving_plan_mode_restores_the_mode_before() {
+        let policy = SharedPolicy::new(Policy::new("/repo", "/home/u"), None);
+        policy.set_mode(PermissionMode::AcceptEdits);
+        policy.set_mode(PermissionMode::Plan);
+        policy.leave_plan();
+        assert_eq!(policy.current().mode, PermissionMode::AcceptEdits);
+    }
+}

@@ -1,0 +1,122 @@
+//! One response of the model: read block by block, tools started as soon as they are complete.
+
+use futures_util::StreamExt as _;
+use innerve_model::{ErrorClass, ModelError};
+use innerve_pipeline::Requested;
+use innerve_protocol::{ContentBlock, Request, StopReason, StreamEvent, Usage};
+use serde_json::{Map, Value};
+
+use crate::agent::Looping;
+use crate::executor::Executor;
+use crate::{AgentEvent, LogError, Record};
+
+/// What came of a request.
+#[derive(Debug)]
+pub(crate) struct Response {
+    /// The blocks that were complete, in order.
+    pub(crate) blocks: Vec<ContentBlock>,
+    /// Why the model stopped; `None` if the stream broke or was stopped.
+    pub(crate) stop: Option<(StopReason, Map<String, Value>)>,
+    /// What it cost.
+    pub(crate) usage: Usage,
+    /// Why the stream broke.
+    pub(crate) error: Option<ModelError>,
+    /// Whether a person stopped it.
+    pub(crate) interrupted: bool,
+}
+
+impl Looping<'_> {
+    /// Sends the request and reads the response to its end, while tools already run.
+    pub(crate) async fn respond(
+        &mut self,
+        request: Request,
+        executor: &mut Executor,
+    ) -> Result<Response, LogError> {
+        let mut stream = self.env.model.stream(request);
+        let mut response =
+            Response { blocks: Vec::new(), stop: None, usage: Usage::default(), error: None, interrupted: false };
+        loop {
+            let cancellation = self.cancellation.clone();
+            tokio::select! {
+                biased;
+                () = cancellation.cancelled() => {
+                    response.interrupted = true;
+                    break;
+                }
+                Some(ended) = executor.next(), if executor.is_running() => self.ended(executor, &ended).await?,
+                event = stream.next() => match event {
+                    Some(Ok(event)) => {
+                        let is_stop = matches!(event, StreamEvent::Stop { .. });
+                        self.take(event, &mut response, executor).await?;
+                        if is_stop {
+                            break;
+                        }
+                    }
+                    Some(Err(error)) => {
+                        response.error = Some(error);
+                        break;
+                    }
+                    None => {
+                        response.error = Some(ModelError::new(
+                            ErrorClass::Truncated,
+                            "the model's response ended before it was complete",
+                        ));
+                        break;
+                    }
+                },
+            }
+        }
+        Ok(response)
+    }
+
+    async fn take(
+        &mut self,
+        event: StreamEvent,
+        response: &mut Response,
+        executor: &mut Executor,
+    ) -> Result<(), LogError> {
+        match event {
+            StreamEvent::Start { usage, .. } | StreamEvent::Usage(usage) => response.usage.update(&usage),
+            StreamEvent::TextDelta { text, .. } => self.tell(AgentEvent::Text(text)).await,
+            StreamEvent::ThinkingDelta { thinking, .. } => self.tell(AgentEvent::Thinking(thinking)).await,
+            StreamEvent::BlockDone { block, invalid_input, .. } => {
+                let block = match block {
+                    ContentBlock::ToolUse(mut tool_use) => {
+                        let new_id = std::sync::Arc::clone(&self.env.new_id);
+                        self.conversation.adopt(&mut tool_use, new_id.as_ref());
+                        executor.add(Requested { tool_use: tool_use.clone(), invalid_input });
+                        self.start_tools(executor).await?;
+                        ContentBlock::ToolUse(tool_use)
+                    }
+                    other @ (ContentBlock::Text(_)
+                    | ContentBlock::Image(_)
+                    | ContentBlock::Thinking(_)
+                    | ContentBlock::RedactedThinking(_)
+                    | ContentBlock::ToolResult(_)
+                    | ContentBlock::ToolReference(_)
+                    | ContentBlock::Opaque(_)) => other,
+                };
+                response.blocks.push(block);
+            }
+            StreamEvent::Stop { reason, details } => response.stop = Some((reason, details)),
+            StreamEvent::Retrying(notice) => {
+                // Nothing that matters was complete: the provider's contract is that tools are never run twice.
+                response.blocks.clear();
+                response.usage = Usage::default();
+                self.tell(AgentEvent::Retrying(notice)).await;
+            }
+            StreamEvent::BlockStart { .. } | StreamEvent::InputDelta { .. } | StreamEvent::Ping => {}
+        }
+        Ok(())
+    }
+
+    /// Starts what may start, each call in the log before it runs.
+    pub(crate) async fn start_tools(&mut self, executor: &mut Executor) -> Result<(), LogError> {
+        for (index, tool_use) in executor.startable() {
+            self.conversation.log.append(&Record::ToolStarted { tool_use: tool_use.clone() })?;
+            self.tell(AgentEvent::ToolStarted(tool_use)).await;
+            executor.launch(index);
+        }
+        Ok(())
+    }
+}

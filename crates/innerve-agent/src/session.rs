@@ -1,0 +1,160 @@
+//! What an agent's tools and its loop are built from, and what a sub-agent gets of it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use innerve_model::Model;
+use innerve_permission::PermissionMode;
+use innerve_pipeline::{Denials, Pipeline};
+use innerve_protocol::{AgentId, SessionId};
+use innerve_tool::port::{SubagentSpawner, TaskRegistry};
+use innerve_tool::{CancellationToken, Pool};
+
+use crate::{AgentConfig, SharedPolicy, Spending};
+
+/// Builds the tools of one agent: each agent gets fresh ones, so that what it has read is its own.
+pub trait ToolFactory: Send + Sync {
+    /// The tools for the agent in this seat.
+    fn tools(&self, seat: &Seat) -> Pool;
+}
+
+/// Who the tools are for.
+#[derive(Clone)]
+pub struct Seat {
+    /// The sub-agent; `None` for the main conversation.
+    pub agent_id: Option<AgentId>,
+    /// How deep below the main conversation it is.
+    pub depth: u32,
+    /// Starts its sub-agents.
+    pub spawner: Arc<dyn SubagentSpawner>,
+    /// Keeps account of background work.
+    pub tasks: Arc<dyn TaskRegistry>,
+}
+
+impl fmt::Debug for Seat {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Seat")
+            .field("agent_id", &self.agent_id)
+            .field("depth", &self.depth)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Everything that lasts as long as an agent. No tool sees it: tools get ports.
+pub struct SessionEnv {
+    /// The session.
+    pub session_id: SessionId,
+    /// The sub-agent; `None` for the main conversation.
+    pub agent_id: Option<AgentId>,
+    /// How deep below the main conversation it is.
+    pub depth: u32,
+    /// The session's folder, which holds logs and large results.
+    pub folder: PathBuf,
+    /// Settings of the run.
+    pub config: Arc<AgentConfig>,
+    /// Who answers.
+    pub model: Arc<dyn Model>,
+    /// Runs tool uses.
+    pub pipeline: Pipeline,
+    /// The policy.
+    pub policy: Arc<SharedPolicy>,
+    /// Builds tools.
+    pub tools: Arc<dyn ToolFactory>,
+    /// Background work.
+    pub tasks: Arc<dyn TaskRegistry>,
+    /// Refusals of the classifier.
+    pub denials: Arc<Denials>,
+    /// What it has cost.
+    pub spending: Arc<Spending>,
+    /// Sub-agents that run at the moment, in the whole session.
+    pub running_agents: Arc<AtomicUsize>,
+    /// Ends everything that belongs to the session.
+    pub cancellation: CancellationToken,
+    /// Makes ids: random ones, or a fixed sequence in tests.
+    pub new_id: Arc<dyn Fn() -> String + Send + Sync>,
+}
+
+/// What sets a sub-agent apart from its parent.
+pub(crate) struct ChildSeat {
+    pub(crate) agent_id: AgentId,
+    pub(crate) cwd: PathBuf,
+    pub(crate) mode: Option<PermissionMode>,
+    pub(crate) config: AgentConfig,
+    pub(crate) cancellation: CancellationToken,
+    /// In the background it counts its own refusals, since nobody watches it.
+    pub(crate) background: bool,
+}
+
+impl SessionEnv {
+    /// What a sub-agent gets. Every field is named, so that a new one makes this function fail to compile until
+    /// somebody has decided whether it is shared.
+    pub(crate) fn child(&self, seat: ChildSeat) -> Self {
+        let Self {
+            session_id,
+            agent_id: _,
+            depth,
+            folder,
+            config: _,
+            model,
+            pipeline,
+            policy,
+            tools,
+            tasks,
+            denials,
+            spending,
+            running_agents,
+            cancellation: _,
+            new_id,
+        } = self;
+        let ChildSeat { agent_id, cwd, mode, config, cancellation, background } = seat;
+        Self {
+            session_id: session_id.clone(),
+            agent_id: Some(agent_id),
+            depth: depth + 1,
+            folder: folder.clone(),
+            config: Arc::new(config),
+            model: Arc::clone(model),
+            pipeline: pipeline.clone(),
+            policy: Arc::new(policy.child(cwd, mode)),
+            tools: Arc::clone(tools),
+            tasks: Arc::clone(tasks),
+            denials: if background { Arc::default() } else { Arc::clone(denials) },
+            spending: Arc::clone(spending),
+            running_agents: Arc::clone(running_agents),
+            cancellation,
+            new_id: Arc::clone(new_id),
+        }
+    }
+
+    /// The log of this agent.
+    pub fn log_path(&self) -> PathBuf {
+        match &self.agent_id {
+            None => self.folder.join("log.jsonl"),
+            Some(agent_id) => self.folder.join("agents").join(format!("{agent_id}.jsonl")),
+        }
+    }
+
+    /// The folder for large results.
+    pub fn results_folder(folder: &Path) -> PathBuf {
+        folder.join("tool-results")
+    }
+}
+
+impl fmt::Debug for SessionEnv {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("SessionEnv")
+            .field("session_id", &self.session_id)
+            .field("agent_id", &self.agent_id)
+            .field("depth", &self.depth)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A random id of sixteen letters and digits.
+pub fn random_id() -> String {
+    std::iter::repeat_with(fastrand::alphanumeric).take(16).collect::<String>().to_lowercase()
+}

@@ -1,0 +1,143 @@
+//! Reads a session log back into a conversation that an API takes, whatever the process died of.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
+
+use innerve_protocol::{ContentBlock, Message, Role, ToolResult, ToolUse, ToolUseId};
+
+use crate::{LogError, Record};
+
+/// A line of more bytes is not read into memory.
+const MAX_LINE: u64 = 64 * 1024 * 1024;
+/// What the model is told of a call that had started when the process died.
+const UNKNOWN_END: &str = "The session ended while this call ran. It may have had effects; check before you run it again.";
+/// What the model is told of a call that had not started when the process died.
+const NOT_STARTED: &str = "The session ended before this call started; nothing was run.";
+
+/// A session as its log tells it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Transcript {
+    /// The session's id; empty if the log has no first line.
+    pub session_id: String,
+    /// The conversation, with every tool use answered.
+    pub messages: Vec<Message>,
+    /// Results that were replaced for good: tool use id and replacement.
+    pub replacements: Vec<(String, String)>,
+    /// Tool uses that had started and not ended: whether they took effect is not known.
+    pub interrupted: Vec<ToolUse>,
+}
+
+/// A line that could not be read; it stays in the file and is skipped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quarantined {
+    /// Its number, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+impl Transcript {
+    /// Reads a log. Lines that cannot be read are skipped and told.
+    pub fn load(path: &Path) -> Result<(Self, Vec<Quarantined>), LogError> {
+        let io = |source| LogError::Io { action: "read", path: path.to_path_buf(), source };
+        let mut reader = BufReader::new(File::open(path).map_err(io)?);
+        let mut loader = Loader::default();
+        let mut quarantined = Vec::new();
+        let mut line = Vec::new();
+        for number in 1.. {
+            line.clear();
+            let read = reader.by_ref().take(MAX_LINE).read_until(b'\n', &mut line).map_err(io)?;
+            if read == 0 {
+                break;
+            }
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            match serde_json::from_slice::<Record>(&line) {
+                Ok(record) => loader.take(record),
+                Err(error) => quarantined.push(Quarantined { line: number, problem: error.to_string() }),
+            }
+        }
+        Ok((loader.finish(), quarantined))
+    }
+}
+
+#[derive(Default)]
+struct Loader {
+    transcript: Transcript,
+    /// Calls that started and whose message has not come.
+    started: Vec<ToolUse>,
+    ended: Vec<ToolResult>,
+    ever_started: HashSet<ToolUseId>,
+}
+
+impl Loader {
+    fn take(&mut self, record: Record) {
+        match record {
+            Record::Session { id, .. } => self.transcript.session_id = id,
+            Record::Message { message } => {
+                match message.role {
+                    // The message that holds the calls has come: they need no message of their own.
+                    Role::Assistant => {
+                        let held: HashSet<_> = message.tool_uses().map(|tool_use| tool_use.id.clone()).collect();
+                        self.started.retain(|tool_use| !held.contains(&tool_use.id));
+                    }
+                    Role::User => {
+                        let held: HashSet<_> = message
+                            .content
+                            .iter()
+                            .filter_map(ContentBlock::as_tool_result)
+                            .map(|result| result.tool_use_id.clone())
+                            .collect();
+                        self.ended.retain(|result| !held.contains(&result.tool_use_id));
+                    }
+                    Role::System => {}
+                }
+                self.transcript.messages.push(message);
+            }
+            Record::ToolStarted { tool_use } => {
+                self.ever_started.insert(tool_use.id.clone());
+                self.started.push(tool_use);
+            }
+            Record::ToolEnded { result } => self.ended.push(result),
+            Record::History { messages } => self.transcript.messages = messages,
+            Record::ContentReplacement { tool_use_id, replacement } => {
+                self.transcript.replacements.push((tool_use_id, replacement));
+            }
+            Record::Ended { .. } | Record::Unknown => {}
+        }
+    }
+
+    /// Completes the tail: calls without a message get one, calls without a result get the one that had arrived, or
+    /// a result that says that nobody knows.
+    fn finish(mut self) -> Transcript {
+        if !self.started.is_empty() {
+            let content = self.started.drain(..).map(ContentBlock::ToolUse).collect();
+            self.transcript.messages.push(Message::new(Role::Assistant, content));
+        }
+        let unanswered: Vec<ToolUse> = match self.transcript.messages.last() {
+            Some(last) if last.role == Role::Assistant => last.tool_uses().cloned().collect(),
+            Some(_) | None => Vec::new(),
+        };
+        let mut results = Vec::new();
+        for tool_use in unanswered {
+            match self.ended.iter().position(|result| result.tool_use_id == tool_use.id) {
+                Some(index) => results.push(ContentBlock::ToolResult(self.ended.swap_remove(index))),
+                None => {
+                    let started = self.ever_started.contains(&tool_use.id);
+                    let text = if started { UNKNOWN_END } else { NOT_STARTED };
+                    results.push(ContentBlock::ToolResult(ToolResult::error(tool_use.id.clone(), text)));
+                    if started {
+                        self.transcript.interrupted.push(tool_use);
+                    }
+                }
+            }
+        }
+        if !results.is_empty() {
+            self.transcript.messages.push(Message::new(Role::User, results));
+        }
+        self.transcript
+    }
+}

@@ -177,15 +177,17 @@ impl Accumulator {
         self.slots.iter().rfind(|slot| slot.index == index)
     }
 
-    /// Begins the block of a call whose name is known.
+    /// Begins the block of a call whose name is known, after those of the calls before it, so that their order stays.
     fn start(
         &mut self,
         place: usize,
         next_block: &mut usize,
         events: &mut Vec<StreamEvent>,
     ) -> Option<Block> {
-        let slot = self.slots.get_mut(place)?;
-        if slot.block.is_none() && !slot.name.is_empty() {
+        for slot in self.slots.iter_mut().take(place + 1) {
+            if slot.block.is_some() || slot.name.is_empty() {
+                continue;
+            }
             let mut id = slot.wire_id.clone();
             // A source of ids that repeats itself must not hang the stream.
             for _ in 0..16 {
@@ -202,7 +204,7 @@ impl Accumulator {
             });
             *next_block += 1;
         }
-        slot.block.clone()
+        self.slots.get(place)?.block.clone()
     }
 
     /// Ends the calls that cannot grow any more, so that their tools can start.
@@ -297,6 +299,3 @@ fn read_arguments(text: &str) -> Result<Map<String, Value>, Unreadable> {
 fn is_complete(text: &str) -> bool {
     text.trim_end().ends_with('}') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
-
-#[cfg(test)]
-mod tests;

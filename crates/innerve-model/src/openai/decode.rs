@@ -395,4 +395,5 @@ fn is_type(value: &Value, wanted: &str) -> bool {
 }
 
 #[cfg(test)]
+#[expect(clippy::wildcard_enum_match_arm, reason = "tests pick the events they are about")]
 mod tests;

@@ -1,15 +1,22 @@
 //! Facts: what one tool use would do, made by the tool or by [`from_call`], never by the model.
 
+mod calls;
+mod effects;
+mod hosts;
+mod shell;
+#[cfg(feature = "bash")]
+mod words;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use crate::PathFacts;
+use crate::paths::lexical;
 
-/// One kind of effect; a superset of the shell analyzer's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct EffectSet(pub(crate) u16);
+pub use calls::from_call;
+pub use effects::{Effect, EffectSet};
 
 /// What one tool use would do, together with the input that it was read from.
 ///
@@ -27,7 +34,7 @@ pub struct CallFacts {
     pub complete: bool,
     /// Paths, hosts, agents it touches, beyond those of `parts`.
     pub targets: Vec<Target>,
-    /// For shell tools: each simple command. Empty for others, and for a shell command that is opaque.
+    /// For shell tools: each simple command; for an opaque one those that were found all the same. Empty for others.
     pub parts: Vec<Part>,
     /// For shell tools: why the command could not be read, code and sentence.
     pub opaque: Option<(String, String)>,
@@ -78,17 +85,19 @@ pub struct PathTarget {
 }
 
 /// One simple command of a shell call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {
     /// Its words joined by blanks: what rule patterns are matched against.
     pub text: String,
     /// Its words; `None` for one that is not statically known.
     pub argv: Vec<Option<String>>,
+    /// Whether a word holds an expansion that nothing tells the value of: prefix rules do not cover it.
+    pub expands: bool,
     /// Names of the variables assigned before it, and whether each is harmless.
     pub assignments: Vec<(String, bool)>,
     /// The wrappers it was peeled out of, outermost first.
     pub unwrapped_from: Vec<String>,
-    /// Whether it only reads (or does nothing).
+    /// Whether it only reads (or does nothing), its redirections aside.
     pub read_only: bool,
     /// Whether it does nothing of its own.
     pub neutral: bool,
@@ -96,15 +105,20 @@ pub struct Part {
     pub effects: EffectSet,
     /// Whether `effects` are all there are.
     pub complete: bool,
-    /// What it touches, redirections included.
+    /// What its operands touch.
     pub targets: Vec<Target>,
+    /// The files of its redirections: no rule about the command covers these.
+    pub redirected: Vec<Target>,
     /// The directory it runs in, if that is known.
     pub cwd: Option<PathBuf>,
+    /// Why it is not taken as read-only although its words look so, code and sentence.
+    pub concern: Option<(String, String)>,
 }
 
 impl CallFacts {
     /// The strictest facts: a call of `tool` with this input that may do anything.
     pub fn new(tool: impl Into<String>, input: Value) -> Self {
+        let parameters = scalar_fields(&input);
         Self {
             tool: tool.into(),
             input,
@@ -115,7 +129,7 @@ impl CallFacts {
             parts: Vec::new(),
             opaque: None,
             command: None,
-            parameters: BTreeMap::new(),
+            parameters,
         }
     }
 
@@ -127,6 +141,107 @@ impl CallFacts {
     /// The input that these facts were read from.
     pub fn input(&self) -> &Value {
         &self.input
+    }
+
+    /// The effects that no part accounts for.
+    pub(crate) fn effects_beyond_parts(&self) -> EffectSet {
+        let accounted =
+            self.parts.iter().fold(EffectSet::NONE, |all, part| all.union(part.effects));
+        self.effects
+            .iter()
+            .filter(|effect| !accounted.contains(*effect))
+            .fold(EffectSet::NONE, EffectSet::with)
+    }
+
+    /// States what permission the tool needs when no rule speaks.
+    #[must_use]
+    pub fn with_need(mut self, need: Need) -> Self {
+        self.need = need;
+        self
+    }
+
+    /// States all effects of the call: there are no others.
+    #[must_use]
+    pub fn with_effects(mut self, effects: &[Effect]) -> Self {
+        self.effects = EffectSet::of(effects);
+        self.complete = true;
+        self
+    }
+
+    /// Adds something that the call touches.
+    #[must_use]
+    pub fn with_target(mut self, target: Target) -> Self {
+        self.targets.push(target);
+        self
+    }
+
+    /// Adds a simple command of a shell call.
+    #[must_use]
+    pub fn with_part(mut self, part: Part) -> Self {
+        self.parts.push(part);
+        self
+    }
+
+    /// Takes parameter rules' values from the input as the model wrote it, before fields were filled in.
+    #[must_use]
+    pub fn with_parameters_of(mut self, written: &Value) -> Self {
+        self.parameters = scalar_fields(written);
+        self
+    }
+}
+
+/// The scalar fields of an object, as parameter rules compare them.
+fn scalar_fields(input: &Value) -> BTreeMap<String, String> {
+    let fields = input.as_object().into_iter().flatten().filter_map(|(name, value)| {
+        let text = match value {
+            Value::String(text) => text.clone(),
+            Value::Bool(_) | Value::Number(_) => value.to_string(),
+            Value::Null | Value::Array(_) | Value::Object(_) => return None,
+        };
+        Some((name.clone(), text))
+    });
+    fields.collect()
+}
+
+impl Target {
+    /// The path, unless it is no path.
+    pub fn path(&self) -> Option<&PathTarget> {
+        match self {
+            Self::Read(path) | Self::Write(path) | Self::Delete(path) => Some(path),
+            Self::Host(_) | Self::Agent(_) => None,
+        }
+    }
+}
+
+impl PathTarget {
+    /// Finds the path that `given` names at `place`: `~` expanded, made absolute, and followed through links.
+    pub fn new(given: &str, place: Place<'_>) -> Self {
+        Self::within(given, Some(place.cwd), place)
+    }
+
+    /// A path that is not statically known.
+    pub fn unknown(given: impl Into<String>) -> Self {
+        Self { given: given.into(), path: None, real: None }
+    }
+
+    /// As [`Self::new`] for a command that runs in `cwd`, if that is known.
+    pub(crate) fn within(given: &str, cwd: Option<&Path>, place: Place<'_>) -> Self {
+        let Some(absolute) =
+            lexical::expand_tilde(given, place.home).filter(|_| !given.contains('\0')).and_then(
+                |path| if path.is_absolute() { Some(path) } else { cwd.map(|cwd| cwd.join(path)) },
+            )
+        else {
+            return Self::unknown(given);
+        };
+        let path = lexical::collapse(&absolute);
+        let real = place.disk.resolve(&path).real;
+        // The kernel follows a link before it takes `..`; where that makes a difference, nobody knows which is meant.
+        let real = if absolute == path || place.disk.resolve(&absolute).real == real {
+            real
+        } else {
+            None
+        };
+        Self { given: given.to_owned(), path: Some(path), real }
     }
 }
 
@@ -149,13 +264,4 @@ impl std::fmt::Debug for Place<'_> {
             .field("home", &self.home)
             .finish_non_exhaustive()
     }
-}
-
-/// Reads the facts of a well-known tool (Bash, Read, Edit, Write, Grep, Glob, Agent, …) from its input.
-///
-/// `None` for other tools: they state their facts themselves. An input that misses what the tool needs gives the
-/// strictest facts.
-pub fn from_call(tool: &str, input: &Value, place: Place<'_>) -> Option<CallFacts> {
-    let _ = (tool, input, place);
-    None
 }

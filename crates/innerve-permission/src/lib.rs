@@ -10,15 +10,17 @@ mod mode;
 mod paths;
 mod permit;
 mod policy;
+mod resolve;
 mod rule;
 
 pub use decision::{
     Decision, Link, LinkOutcome, PartResolution, Reason, ReasonKind, Resolution, Suggestion,
     Verdict,
 };
-pub use facts::{CallFacts, EffectSet, Need, Part, PathTarget, Target};
+pub use facts::{CallFacts, Effect, EffectSet, Need, Part, PathTarget, Place, Target};
 pub use mode::{PermissionMode, UnknownMode};
 pub use paths::{NoDisk, PathFacts, ResolvedPath};
 pub use permit::{Approval, Approver, Judgement, Permit, Preview, Refused, judge};
-pub use policy::{HookVoice, Objection, Policy, Scope, Voices, resolve};
-pub use rule::{Behavior, Origin, Rule, RuleError, RuleSource, Ruleset};
+pub use policy::{HookVoice, Objection, Policy, Scope, Voices};
+pub use resolve::resolve;
+pub use rule::{Behavior, Origin, Rule, RuleError, RuleSource, RuleWarning, Ruleset};

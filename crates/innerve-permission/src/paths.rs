@@ -1,5 +1,7 @@
 //! What the engine must know of the disk, behind a port.
 
+pub(crate) mod lexical;
+
 use std::path::{Path, PathBuf};
 
 /// Answers questions about paths; the real one lives in `innerve-settings`, tests use a table.

@@ -1,10 +1,8 @@
-//! The policy of a session and the chain that resolves a call against it.
+//! The policy of a session, and the voices that speak about one call.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::{
-    CallFacts, Decision, PermissionMode, Reason, ReasonKind, Resolution, Ruleset, Verdict,
-};
+use crate::{PathFacts, PermissionMode, Place, Ruleset};
 
 /// Everything that decides, besides the call itself; cheap to clone.
 #[derive(Clone, Debug)]
@@ -33,6 +31,9 @@ pub struct Policy {
     pub ask_secret_reads: bool,
     /// Whether every shell allow rule is suspended in mode `auto`.
     pub classify_all_shell: bool,
+    /// Directories of the policy that are reached through links, each with the place it really is; made by
+    /// [`Policy::follow_links`].
+    pub links: Vec<(PathBuf, PathBuf)>,
 }
 
 /// How far read-only shell commands may read without a question.
@@ -93,26 +94,37 @@ impl Policy {
             bash_read_scope: Scope::Any,
             ask_secret_reads: true,
             classify_all_shell: false,
+            links: Vec::new(),
         }
     }
-}
 
-/// Resolves a call: a pure function.
-pub fn resolve(policy: &Policy, facts: &CallFacts, voices: &Voices) -> Resolution {
-    let _ = (policy, voices);
-    Resolution {
-        verdict: Verdict::Decided(Decision::Deny),
-        reason: Reason {
-            kind: ReasonKind::Default,
-            rule: None,
-            source: None,
-            file: None,
-            line: None,
-            code: "default".to_owned(),
-            message: format!("nothing allows {}", facts.tool()),
-        },
-        parts: Vec::new(),
-        trace: Vec::new(),
-        suggestions: Vec::new(),
+    /// Asks the disk where the policy's directories and the paths of its deny and ask rules lead through links.
+    ///
+    /// To be called when rules or directories have changed. Without it a rule or directory that is a link covers less
+    /// than it seems to.
+    pub fn follow_links(&mut self, disk: &dyn PathFacts) {
+        let roots = self.rules.rules().iter().map(|rule| &rule.origin().root);
+        let directories = [&self.cwd, &self.original_cwd, &self.home];
+        let mut links = Vec::new();
+        for directory in directories.into_iter().chain(&self.additional_directories).chain(roots) {
+            let Some(real) = disk.resolve(directory).real else { continue };
+            if real != *directory && !links.iter().any(|(known, _)| known == directory) {
+                links.push((directory.clone(), real));
+            }
+        }
+        self.links = links;
+        self.rules.follow_links(Place { cwd: &self.cwd, home: &self.home, disk });
+    }
+
+    /// The working directories: the one the session started in and the additional ones.
+    pub fn working_directories(&self) -> impl Iterator<Item = &Path> {
+        std::iter::once(self.original_cwd.as_path())
+            .chain(self.additional_directories.iter().map(PathBuf::as_path))
+    }
+
+    /// The ways to write a directory of the policy: as given, and with links resolved.
+    pub(crate) fn spellings<'a>(&'a self, directory: &'a Path) -> impl Iterator<Item = &'a Path> {
+        let real = self.links.iter().filter(move |(given, _)| given == directory);
+        std::iter::once(directory).chain(real.map(|(_, real)| real.as_path()))
     }
 }

@@ -1,8 +1,24 @@
-//! Rules: `Tool` or `Tool(spec)` with a behavior and an origin.
+//! Rules: `Tool` or `Tool(specifier)` with a behavior and an origin.
 
-use std::path::PathBuf;
+mod domain;
+mod grammar;
+mod name;
+pub(crate) mod path;
+pub(crate) mod pattern;
+mod set;
+pub(crate) mod spec;
+pub(crate) mod tools;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+
+pub(crate) use grammar::escape;
+pub(crate) use name::NamePattern;
+pub(crate) use set::{Family, Roots};
+pub use set::{RuleWarning, Ruleset};
+pub(crate) use spec::{CommandSpec, Spec};
 
 /// What a rule does when it matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -49,12 +65,18 @@ pub struct Origin {
     pub line: Option<u32>,
 }
 
-/// A parsed rule.
+/// A parsed rule, compiled.
+///
+/// Parsing is the only maker, and printing gives back a text that parses to the same rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    pub(crate) behavior: Behavior,
-    pub(crate) text: String,
-    pub(crate) origin: Origin,
+    behavior: Behavior,
+    text: String,
+    origin: Origin,
+    name: NamePattern,
+    spec: Option<Spec>,
+    /// What is odd about it, though it is a rule.
+    remark: Option<String>,
 }
 
 /// Why a text is no rule.
@@ -71,22 +93,116 @@ pub enum RuleError {
     },
 }
 
-/// Many rules, compiled once.
-#[derive(Clone, Debug, Default)]
-pub struct Ruleset {
-    pub(crate) rules: Vec<Rule>,
-}
-
-impl Ruleset {
-    /// Adds a rule.
-    pub fn push(&mut self, rule: Rule) {
-        self.rules.push(rule);
+impl RuleError {
+    /// The stable code of the error.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Malformed { .. } => "rule_malformed",
+        }
     }
 }
 
 impl Rule {
-    /// Parses `Tool` or `Tool(spec)`.
+    /// Parses `Tool` or `Tool(specifier)`; blanks around it do not count.
     pub fn parse(text: &str, behavior: Behavior, origin: Origin) -> Result<Self, RuleError> {
-        Ok(Self { behavior, text: text.to_owned(), origin })
+        let text = text.trim();
+        let malformed = |problem| RuleError::Malformed { rule: text.to_owned(), problem };
+        let (written, specifier) = grammar::split(text).map_err(malformed)?;
+        let canonical = tools::canonical(written);
+        let name = NamePattern::new(canonical, behavior).map_err(malformed)?;
+        let (spec, mut remark) =
+            Spec::new(canonical, specifier.as_deref(), behavior, &origin).map_err(malformed)?;
+        if remark.is_none() && written == "Fetch" {
+            remark = Some("`Fetch` is read as `WebFetch`".to_owned());
+        }
+        if remark.is_none() && name.is_unknown() {
+            remark = Some(format!("names no known tool `{written}`; names are case-sensitive"));
+        }
+        Ok(Self { behavior, text: text.to_owned(), origin, name, spec, remark })
+    }
+
+    /// What the rule does when it matches.
+    pub fn behavior(&self) -> Behavior {
+        self.behavior
+    }
+
+    /// Where it stands.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// Its text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The tool's canonical name, or the pattern of names, that it speaks of.
+    pub fn tool(&self) -> &str {
+        self.name.text()
+    }
+
+    /// Whether it speaks of every call of its tools: no specifier, or `*` alone.
+    pub fn is_blanket(&self) -> bool {
+        self.spec.is_none()
+    }
+
+    /// What is odd about it, if anything: it names no known tool, is never consulted, or matches less than it seems to.
+    pub fn remark(&self) -> Option<&str> {
+        self.remark.as_deref()
+    }
+
+    pub(crate) fn name(&self) -> &NamePattern {
+        &self.name
+    }
+
+    pub(crate) fn spec(&self) -> Option<&Spec> {
+        self.spec.as_ref()
     }
 }
+
+impl fmt::Display for Rule {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
+}
+
+impl Origin {
+    /// The origin of a rule that stands in no file: a flag or an answer.
+    pub fn inline(source: RuleSource, root: impl Into<PathBuf>) -> Self {
+        Self { source, root: root.into(), file: None, line: None }
+    }
+
+    /// The directory that `/p` patterns start at.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+}
+
+impl Behavior {
+    /// The name used in settings and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+impl RuleSource {
+    /// The name used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Policy => "policy",
+            Self::Cli => "cli",
+            Self::Local => "local",
+            Self::Project => "project",
+            Self::User => "user",
+            Self::Session => "session",
+            Self::Skill => "skill",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! The facts of well-known tools, read from their input.
+
+use serde_json::Value;
+
+use super::{CallFacts, Effect, Need, PathTarget, Place, Target, hosts, shell};
+use crate::rule::tools;
+
+/// Reads the facts of a well-known tool (Bash, Read, Edit, Write, Grep, Glob, Agent, …) from its input.
+///
+/// `None` for other tools: they state their facts themselves. An input that misses what the tool needs gives the
+/// strictest facts. Old names such as `Task` are understood.
+pub fn from_call(tool: &str, input: &Value, place: Place<'_>) -> Option<CallFacts> {
+    let tool = tools::canonical(tool);
+    let strict = CallFacts::new(tool, input.clone());
+    let facts = match tool {
+        "Bash" | "Monitor" => match text(input, "command") {
+            Some(command) => shell::facts(strict, command, place),
+            None => strict,
+        },
+        "Read" | "LSP" => reading(strict, path(input, "file_path", place)),
+        "Grep" | "LS" => reading(strict, path_or_cwd(input, place)),
+        "Glob" => globbing(strict, input, place),
+        "Edit" | "MultiEdit" | "Write" => writing(strict, path(input, "file_path", place)),
+        "NotebookEdit" => writing(strict, path(input, "notebook_path", place)),
+        "WebFetch" => match text(input, "url").and_then(hosts::host) {
+            Some(host) => strict.with_effects(&[Effect::Network]).with_target(Target::Host(host)),
+            None => strict,
+        },
+        "WebSearch" => strict.with_effects(&[Effect::Network]),
+        "Agent" => {
+            let agent = text(input, "subagent_type").unwrap_or("general-purpose");
+            strict.with_need(Need::ByTargets).with_target(Target::Agent(agent.to_owned()))
+        }
+        "AskUserQuestion" | "ExitPlanMode" => strict.with_need(Need::Interaction).with_effects(&[]),
+        "TodoWrite" | "TodoRead" | "ToolSearch" | "EnterPlanMode" | "TaskCreate" | "TaskGet"
+        | "TaskList" | "TaskOutput" | "TaskStop" | "TaskUpdate" | "BashOutput" | "KillShell" => {
+            strict.with_need(Need::Never).with_effects(&[])
+        }
+        "Skill" => strict,
+        _ => return None,
+    };
+    Some(facts)
+}
+
+fn text<'a>(input: &'a Value, field: &str) -> Option<&'a str> {
+    input.get(field)?.as_str()
+}
+
+fn path(input: &Value, field: &str, place: Place<'_>) -> Option<PathTarget> {
+    let given = text(input, field).filter(|given| !given.is_empty())?;
+    Some(PathTarget::new(given, place))
+}
+
+/// The `path` of a search; a missing one is the current directory, one of a wrong kind is not known.
+fn path_or_cwd(input: &Value, place: Place<'_>) -> Option<PathTarget> {
+    match input.get("path") {
+        None | Some(Value::Null) => Some(PathTarget::new(".", place)),
+        Some(Value::String(given)) if given.is_empty() => Some(PathTarget::new(".", place)),
+        Some(_) => path(input, "path", place),
+    }
+}
+
+fn reading(strict: CallFacts, path: Option<PathTarget>) -> CallFacts {
+    let Some(path) = path else { return strict };
+    strict.with_need(Need::ByTargets).with_effects(&[Effect::Read]).with_target(Target::Read(path))
+}
+
+fn writing(strict: CallFacts, path: Option<PathTarget>) -> CallFacts {
+    let Some(path) = path else { return strict };
+    strict
+        .with_need(Need::ByTargets)
+        .with_effects(&[Effect::Write])
+        .with_target(Target::Write(path))
+}
+
+/// A glob can leave its directory through an absolute pattern or `..`: then its fixed beginning is what is read.
+fn globbing(strict: CallFacts, input: &Value, place: Place<'_>) -> CallFacts {
+    let Some(base) = path_or_cwd(input, place) else { return strict };
+    let Some(pattern) = text(input, "pattern") else { return strict };
+    let leaves =
+        pattern.starts_with(['/', '~']) || pattern.split('/').any(|segment| segment == "..");
+    if !leaves {
+        return reading(strict, Some(base));
+    }
+    let fixed: Vec<&str> =
+        pattern.split('/').take_while(|segment| !segment.contains(['*', '?', '[', '{'])).collect();
+    // Nothing says what `*/../..` reads.
+    let climbs_later = pattern.split('/').skip(fixed.len()).any(|segment| segment == "..");
+    let fixed = fixed.join("/");
+    let given = if pattern.starts_with('/') && fixed.is_empty() { "/" } else { fixed.as_str() };
+    let target = if climbs_later {
+        PathTarget::unknown(pattern)
+    } else {
+        PathTarget::within(given, base.path.as_deref(), place)
+    };
+    reading(strict, Some(base)).with_target(Target::Read(target))
+}

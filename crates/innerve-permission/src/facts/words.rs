@@ -1,0 +1,86 @@
+//! Words of shell commands: what the place where a command runs tells about them.
+
+use innerve_bash::{Assignment, DynamicWord, Word, WordPart};
+
+use super::Place;
+use std::path::Path;
+
+/// Variables whose assignment changes nothing but a program's looks or language.
+const HARMLESS: &[&str] = &[
+    "NODE_ENV",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TERM",
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "CLICOLOR",
+    "COLORTERM",
+    "CI",
+    "DEBUG",
+    "RUST_LOG",
+    "RUST_BACKTRACE",
+    "PYTHONUNBUFFERED",
+    "PYTHONDONTWRITEBYTECODE",
+    "GOOS",
+    "GOARCH",
+    "CGO_ENABLED",
+    "COLUMNS",
+    "LINES",
+];
+
+/// Variables that a session sets and that hold no blanks a user could slip words into.
+const SESSION_VARIABLES: &[&str] = &["HOME", "PWD", "OLDPWD", "USER", "TMPDIR"];
+
+/// The word's only value, as far as the place tells it: literal text, `~`, `$HOME` and `$PWD`.
+pub(super) fn value(word: &Word, cwd: Option<&Path>, place: Place<'_>) -> Option<String> {
+    match word {
+        Word::Literal(text) => Some(text.clone()),
+        Word::Dynamic(dynamic) => {
+            let mut value = String::new();
+            for part in &dynamic.parts {
+                match part {
+                    WordPart::Literal(text) => value.push_str(text),
+                    WordPart::Tilde(user) if user.is_empty() => {
+                        value.push_str(place.home.to_str()?)
+                    }
+                    WordPart::Variable(name) if name == "HOME" => {
+                        value.push_str(place.home.to_str()?)
+                    }
+                    WordPart::Variable(name) if name == "PWD" => value.push_str(cwd?.to_str()?),
+                    WordPart::Tilde(_)
+                    | WordPart::Variable(_)
+                    | WordPart::Glob(_)
+                    | WordPart::Other(_) => {
+                        return None;
+                    }
+                }
+            }
+            // An unquoted expansion is split at blanks.
+            (dynamic.one_word || !value.contains(char::is_whitespace)).then_some(value)
+        }
+    }
+}
+
+/// Whether the word holds an expansion whose value nothing tells, so that a prefix rule does not cover it.
+///
+/// Globs name files, and a quoted substitution is one argument whose commands are judged on their own.
+pub(super) fn expands(word: &Word) -> bool {
+    let Word::Dynamic(DynamicWord { parts, one_word, .. }) = word else { return false };
+    parts.iter().any(|part| match part {
+        WordPart::Literal(_) | WordPart::Glob(_) => false,
+        WordPart::Tilde(user) => !user.is_empty(),
+        WordPart::Variable(name) => !SESSION_VARIABLES.contains(&name.as_str()),
+        WordPart::Other(text) => !(*one_word && (text.starts_with("$(") || text.starts_with('`'))),
+    })
+}
+
+/// Whether the assignment changes nothing about what the command does.
+pub(super) fn is_harmless(assignment: &Assignment) -> bool {
+    let name = assignment.name.as_str();
+    let known = HARMLESS.contains(&name) || name.starts_with("LC_");
+    let private = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+        && !name.contains(|c: char| c.is_ascii_uppercase())
+        && !name.ends_with("_proxy");
+    private || (known && assignment.value.literal().is_some())
+}

@@ -1,0 +1,479 @@
+//! Approvals: what lets a call run without a question. Every part and every redirected file needs its own.
+
+use super::call::{Call, base_name};
+use super::reasons::{Certainty, by_rule, reason};
+use super::{never, places, rules};
+use crate::rule::{CommandSpec, Family, Roots, Rule, Spec};
+use crate::{
+    Behavior, Effect, EffectSet, Need, Part, PathTarget, PermissionMode, Reason, ReasonKind,
+    RuleSource, Scope, Target,
+};
+
+/// Commands that mode `acceptEdits` runs inside the working directories.
+const EDITING_COMMANDS: &[&str] = &["mkdir", "touch", "rm", "rmdir", "mv", "cp", "sed"];
+
+/// Wrappers that allow rules see through, when their options were read in full.
+const TRANSPARENT: &[&str] = &["timeout", "time", "nice", "nohup", "stdbuf", "command", "builtin"];
+
+/// The kinds of approval, from the one that says least about the call to the one that says most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// It needs no permission.
+    Free,
+    /// An allow rule covers it.
+    Rule,
+    /// The mode runs such calls.
+    Mode,
+}
+
+/// What lets a call or a part of it run.
+#[derive(Clone, Debug)]
+pub(super) struct Approval {
+    pub(super) kind: Kind,
+    pub(super) reason: Reason,
+}
+
+/// What lets the whole call run without a question, if anything does.
+pub(super) fn of_call(call: Call<'_>) -> Option<Approval> {
+    if call.is_shell() {
+        return of_shell(call);
+    }
+    if let Some(approval) = of_tool_rules(call) {
+        return Some(approval);
+    }
+    match call.facts.need {
+        Need::Never => Some(free("no_permission_needed", "the tool needs no permission")),
+        Need::Always | Need::Interaction => None,
+        Need::ByTargets => of_targets(call),
+    }
+}
+
+/// An exact-text rule, or one for every command: these cover also what could not be analyzed.
+pub(super) fn of_whole_command(call: Call<'_>) -> Option<Approval> {
+    let rules = &call.policy.rules;
+    for tool in call.rule_tools() {
+        if let Some(rule) =
+            rules.blankets(Behavior::Allow, tool).into_iter().find(|rule| in_force(call, rule))
+        {
+            return Some(rule_approval(rule));
+        }
+    }
+    let command = call.facts.command.as_deref()?.trim_matches([' ', '\t', '\n']);
+    let mut exact = call.rule_tools().flat_map(|tool| rules.all_commands(Behavior::Allow, tool));
+    let rule = exact.find(|rule| {
+        in_force(call, rule)
+            && command_spec(rule)
+                .is_some_and(|spec| spec.is_exact() && spec.pattern.matches(command))
+    })?;
+    Some(rule_approval(rule))
+}
+
+/// What lets part `index` run, its redirected files included.
+pub(super) fn of_part(call: Call<'_>, index: usize) -> Option<Approval> {
+    let part = call.facts.parts.get(index)?;
+    let command = of_command(call, index, part)?;
+    let mut strongest = command;
+    for target in &part.redirected {
+        let approval = of_redirection(call, target)?;
+        if approval.kind > strongest.kind {
+            strongest = approval;
+        }
+    }
+    Some(strongest)
+}
+
+/// What lets the part's command run, its redirected files aside.
+pub(super) fn of_command_alone(call: Call<'_>, part: &Part) -> Option<Approval> {
+    let index = call.facts.parts.iter().position(|other| std::ptr::eq(other, part))?;
+    of_command(call, index, part)
+}
+
+fn of_shell(call: Call<'_>) -> Option<Approval> {
+    if let Some(approval) = of_whole_command(call) {
+        return Some(approval);
+    }
+    if call.facts.opaque.is_some() || call.facts.parts.is_empty() {
+        return None;
+    }
+    let mut strongest: Option<Approval> = None;
+    for index in 0..call.facts.parts.len() {
+        let approval = of_part(call, index)?;
+        if strongest.as_ref().is_none_or(|known| approval.kind > known.kind) {
+            strongest = Some(approval);
+        }
+    }
+    // What the call touches beyond its parts is not covered by any of them.
+    if call.facts.targets.iter().all(|target| of_redirection(call, target).is_some()) {
+        strongest
+    } else {
+        None
+    }
+}
+
+fn of_command(call: Call<'_>, index: usize, part: &Part) -> Option<Approval> {
+    if let Some(outer) = exact_outer(call, index, part) {
+        return Some(rule_approval(outer));
+    }
+    if let Some(rule) = allow_rule(call, part) {
+        return Some(rule_approval(rule));
+    }
+    if is_free(call, part) {
+        return Some(free("read_only", format!("`{}` only reads", part.text)));
+    }
+    // The command inside is a part of its own, and the wrapper adds nothing to it.
+    if is_transparent(part)
+        && has_inner(call, index, part)
+        && part.assignments.iter().all(|(_, harmless)| *harmless)
+    {
+        return Some(free("wrapper", format!("`{}` is judged by the command inside", part.text)));
+    }
+    accepts_edits(call, part).then(|| Approval {
+        kind: Kind::Mode,
+        reason: reason(
+            ReasonKind::Mode,
+            "accept_edits",
+            "mode acceptEdits runs edits inside the working directories",
+        ),
+    })
+}
+
+/// Whether the part reads only, and only what may be read without a question.
+fn is_free(call: Call<'_>, part: &Part) -> bool {
+    let secret_is_fine = !call.policy.ask_secret_reads
+        && part.complete
+        && part.effects.is_subset(EffectSet::of(&[Effect::Read, Effect::Secret]));
+    if !part.read_only && !secret_is_fine {
+        return false;
+    }
+    let name = part.argv.first().and_then(Option::as_deref);
+    let moves = matches!(name, Some("cd" | "pushd" | "popd"));
+    let bounded = moves || call.policy.bash_read_scope == Scope::WorkingDirectories;
+    part.targets.iter().all(|target| match target {
+        Target::Read(path) => {
+            !bounded
+                || call.is_target_inside(path)
+                || (moves && path.path.as_ref() == Some(&call.policy.cwd))
+                || path_rule(call, Family::Read, path).is_some()
+        }
+        // A part that only reads names nothing else, or what it names is among its redirections.
+        Target::Write(_) | Target::Delete(_) => part.redirected.contains(target),
+        Target::Host(_) | Target::Agent(_) => true,
+    })
+}
+
+fn accepts_edits(call: Call<'_>, part: &Part) -> bool {
+    let name = part.argv.first().and_then(Option::as_deref);
+    call.policy.mode == PermissionMode::AcceptEdits
+        && name.is_some_and(|name| EDITING_COMMANDS.contains(&name))
+        && part.complete
+        && part.assignments.iter().all(|(_, harmless)| *harmless)
+        && !part.targets.is_empty()
+        && part
+            .targets
+            .iter()
+            .all(|target| target.path().is_some_and(|path| call.is_target_inside(path)))
+}
+
+/// An allow rule that covers the part's command; not its redirected files.
+fn allow_rule<'a>(call: Call<'a>, part: &Part) -> Option<&'a Rule> {
+    let program = part.argv.first().and_then(Option::as_deref)?;
+    let odd = program.is_empty() || program.contains(char::is_whitespace);
+    if odd || !part.assignments.iter().all(|(_, harmless)| *harmless) || !call.runs_inside(part) {
+        return None;
+    }
+    let plain = plain_git(call, part);
+    let mut found = call
+        .rule_tools()
+        .flat_map(|tool| call.policy.rules.commands(Behavior::Allow, tool, &[program]));
+    found.find(|rule| {
+        let Some(spec) = command_spec(rule).filter(|_| in_force(call, rule)) else { return false };
+        let fits = |text: &str| spec.patterns().any(|pattern| pattern.matches(text));
+        let by_prefix = spec.is_exact() || (!part.expands && !never::by_prefix(part));
+        by_prefix && (fits(&part.text) || plain.as_deref().is_some_and(fits))
+    })
+}
+
+/// `git -C dir log` as `git log`, where `dir` is a working directory or below.
+fn plain_git(call: Call<'_>, part: &Part) -> Option<String> {
+    let mut words = part.argv.iter().map(Option::as_deref);
+    if words.next()?? != "git" {
+        return None;
+    }
+    let mut words = words.peekable();
+    let mut removed = false;
+    while let Some(Some(option)) = words.peek().copied() {
+        match option {
+            "--no-pager" => words.next(),
+            "-C" => {
+                words.next();
+                let directory = words.next()??;
+                let cwd = part.cwd.as_deref()?;
+                let path = places::lexical_path(directory, cwd, &call.policy.home)?;
+                if !call.is_inside(&path) {
+                    return None;
+                }
+                None
+            }
+            _ => break,
+        };
+        removed = true;
+    }
+    let rest: Option<Vec<&str>> = words.collect();
+    removed.then(|| format!("git {}", rest.unwrap_or_default().join(" ")))
+}
+
+/// The exact-text rule that covers a wrapper around the part, and with it the part.
+fn exact_outer<'a>(call: Call<'a>, index: usize, part: &Part) -> Option<&'a Rule> {
+    let depth = part.unwrapped_from.len();
+    let outers = call.facts.parts.iter().take(index).rev();
+    outers
+        .take_while(|outer| !(depth == 0 || outer.unwrapped_from.len() > depth))
+        .filter(|outer| {
+            part.unwrapped_from.starts_with(&outer.unwrapped_from)
+                && part.unwrapped_from.get(outer.unwrapped_from.len()).map(String::as_str)
+                    == program_name(outer)
+        })
+        .find_map(|outer| {
+            let rule = allow_rule(call, outer)?;
+            command_spec(rule)?.is_exact().then_some(rule)
+        })
+}
+
+fn program_name(part: &Part) -> Option<&str> {
+    part.argv.first().and_then(Option::as_deref).map(base_name)
+}
+
+/// Whether the wrapper is one that allow rules see through.
+fn is_transparent(part: &Part) -> bool {
+    let name = part.argv.first().and_then(Option::as_deref);
+    match name {
+        Some("xargs") => part
+            .argv
+            .get(1)
+            .is_some_and(|word| word.as_deref().is_some_and(|word| !word.starts_with('-'))),
+        Some(name) => TRANSPARENT.contains(&name),
+        None => false,
+    }
+}
+
+/// Whether the command inside the wrapper is the next part.
+fn has_inner(call: Call<'_>, index: usize, part: &Part) -> bool {
+    call.facts.parts.get(index + 1).is_some_and(|inner| {
+        inner.unwrapped_from.len() == part.unwrapped_from.len() + 1
+            && inner.unwrapped_from.starts_with(&part.unwrapped_from)
+            && inner.unwrapped_from.last().map(|name| base_name(name)) == program_name(part)
+    })
+}
+
+/// What lets a file be read or written beside a command: no rule about the command says anything of it.
+fn of_redirection(call: Call<'_>, target: &Target) -> Option<Approval> {
+    match target {
+        Target::Read(path) => {
+            let bounded = call.policy.bash_read_scope == Scope::WorkingDirectories;
+            (!bounded || call.is_target_inside(path)).then(|| free("read_only", "only reads"))
+        }
+        Target::Write(path) | Target::Delete(path) => {
+            of_edit(call, path, PermissionMode::AcceptEdits)
+        }
+        Target::Host(_) | Target::Agent(_) => None,
+    }
+}
+
+/// What lets a file be changed: a rule about editing, or a mode that accepts edits in the working directories.
+fn of_edit(call: Call<'_>, path: &PathTarget, mode: PermissionMode) -> Option<Approval> {
+    if let Some(rule) = path_rule(call, Family::Edit, path) {
+        return Some(rule_approval(rule));
+    }
+    (call.policy.mode == mode && call.is_target_inside(path)).then(|| Approval {
+        kind: Kind::Mode,
+        reason: reason(
+            ReasonKind::Mode,
+            "accept_edits",
+            format!("mode {mode} runs edits inside the working directories"),
+        ),
+    })
+}
+
+/// Rules about the tool itself, its hosts, agents and skills.
+fn of_tool_rules(call: Call<'_>) -> Option<Approval> {
+    let rules = &call.policy.rules;
+    let mut blankets = call.rule_tools().flat_map(|tool| rules.blankets(Behavior::Allow, tool));
+    if let Some(rule) = blankets.find(|rule| in_force(call, rule)) {
+        return Some(rule_approval(rule));
+    }
+    let mut scoped = rules
+        .scoped(Behavior::Allow, call.facts.tool())
+        .into_iter()
+        .filter(|rule| in_force(call, rule));
+    let targets = &call.facts.targets;
+    let rule = scoped.find(|rule| match rule.spec() {
+        Some(Spec::Domain(pattern)) => {
+            !targets.is_empty()
+                && targets
+                    .iter()
+                    .all(|it| rules::host(it).is_some_and(|host| pattern.matches(host)))
+        }
+        Some(Spec::Agent(name)) => {
+            !targets.is_empty() && targets.iter().all(|it| *it == Target::Agent(name.clone()))
+        }
+        Some(Spec::Skill(pattern)) => rules::skill(call).is_some_and(|text| pattern.matches(&text)),
+        Some(
+            Spec::Command(_) | Spec::Read(_) | Spec::Edit(_) | Spec::Parameter(..) | Spec::Unused,
+        )
+        | None => false,
+    })?;
+    Some(rule_approval(rule))
+}
+
+/// What lets every target be touched.
+fn of_targets(call: Call<'_>) -> Option<Approval> {
+    if !call.facts.complete && call.facts.targets.is_empty() {
+        return None;
+    }
+    let mut strongest = free("read_only", "it reads inside the working directories only");
+    for target in &call.facts.targets {
+        let approval = match target {
+            Target::Read(path) => of_read(call, path)?,
+            Target::Write(path) | Target::Delete(path) => {
+                of_edit(call, path, PermissionMode::AcceptEdits)
+                    .or_else(|| of_edit(call, path, PermissionMode::Auto))?
+            }
+            Target::Host(_) => return None,
+            Target::Agent(_) if call.policy.mode == PermissionMode::Auto => return None,
+            Target::Agent(_) => free("agent", "a sub-agent's own calls are judged one by one"),
+        };
+        if approval.kind > strongest.kind {
+            strongest = approval;
+        }
+    }
+    Some(strongest)
+}
+
+fn of_read(call: Call<'_>, path: &PathTarget) -> Option<Approval> {
+    if call.is_target_inside(path) {
+        return Some(free("read_only", "it reads inside the working directories only"));
+    }
+    // Who may edit a file may read it.
+    let rule = path_rule(call, Family::Read, path).or_else(|| edit_rule_for_read(call, path));
+    if let Some(rule) = rule {
+        return Some(rule_approval(rule));
+    }
+    (call.policy.mode == PermissionMode::Auto && path.path.is_some()).then(|| Approval {
+        kind: Kind::Mode,
+        reason: reason(ReasonKind::Mode, "auto", "mode auto reads anywhere"),
+    })
+}
+
+fn edit_rule_for_read<'a>(call: Call<'a>, path: &PathTarget) -> Option<&'a Rule> {
+    both(call, Family::Edit, Roots::Included, path)
+}
+
+/// An allow rule that covers the path both as given and where it really is.
+pub(super) fn path_rule<'a>(call: Call<'a>, family: Family, path: &PathTarget) -> Option<&'a Rule> {
+    let roots = match family {
+        Family::Read => Roots::Included,
+        Family::Edit => Roots::Excluded,
+    };
+    let blanket = call
+        .policy
+        .rules
+        .blankets(Behavior::Allow, family.tool())
+        .into_iter()
+        .find(|rule| in_force(call, rule));
+    blanket.or_else(|| both(call, family, roots, path))
+}
+
+/// A rule with a path that covers it both as given and where it really is.
+pub(super) fn both<'a>(
+    call: Call<'a>,
+    family: Family,
+    roots: Roots,
+    path: &PathTarget,
+) -> Option<&'a Rule> {
+    let at = |path| {
+        let rules = &call.policy.rules;
+        rules
+            .paths(Behavior::Allow, family, path, roots, &|anchor| call.anchor(anchor))
+            .first()
+            .copied()
+    };
+    at(path.path.as_deref()?)
+        .filter(|_| path.real.as_deref().is_some_and(|real| at(real).is_some()))
+}
+
+pub(super) fn command_spec(rule: &Rule) -> Option<&CommandSpec> {
+    match rule.spec() {
+        Some(Spec::Command(spec)) => Some(spec),
+        Some(
+            Spec::Read(_)
+            | Spec::Edit(_)
+            | Spec::Domain(_)
+            | Spec::Agent(_)
+            | Spec::Skill(_)
+            | Spec::Parameter(..)
+            | Spec::Unused,
+        )
+        | None => None,
+    }
+}
+
+/// Whether the allow rule counts in this mode: mode `auto` suspends those that allow anything at all.
+pub(super) fn in_force(call: Call<'_>, rule: &Rule) -> bool {
+    if call.policy.mode != PermissionMode::Auto {
+        return true;
+    }
+    match rule.tool() {
+        "Bash" | "PowerShell" => {
+            !call.policy.classify_all_shell
+                && command_spec(rule).is_some_and(|spec| !never::in_auto(spec))
+        }
+        "Agent" | "Monitor" => false,
+        _ => true,
+    }
+}
+
+/// Whether a grant given in this session covers the change of a protected path.
+pub(super) fn granted_in_session(call: Call<'_>, path: &PathTarget) -> bool {
+    both(call, Family::Edit, Roots::Excluded, path)
+        .is_some_and(|rule| rule.origin().source == RuleSource::Session)
+}
+
+fn rule_approval(rule: &Rule) -> Approval {
+    Approval { kind: Kind::Rule, reason: by_rule(rule, Certainty::Certain) }
+}
+
+fn free(code: &str, message: impl Into<String>) -> Approval {
+    Approval { kind: Kind::Free, reason: reason(ReasonKind::ReadOnly, code, message) }
+}
+
+/// Whether every secret that the call reads is named by a rule: its path, or the command that prints it.
+pub(super) fn names_secrets(call: Call<'_>) -> bool {
+    let named = |path: &PathTarget| {
+        both(call, Family::Read, Roots::Included, path)
+            .or_else(|| both(call, Family::Edit, Roots::Included, path))
+            .is_some()
+    };
+    let secrets = |target: &Target| match target {
+        Target::Read(path) => !places::is_secret_target(path) || named(path),
+        Target::Write(_) | Target::Delete(_) | Target::Host(_) | Target::Agent(_) => true,
+    };
+    let whole = of_whole_command(call)
+        .is_some_and(|approval| approval.reason.rule.is_some_and(|rule| rule.contains('(')));
+    if whole {
+        return true;
+    }
+    let own = call.facts.targets.iter().all(secrets)
+        && !call.facts.effects_beyond_parts().contains(Effect::Secret);
+    own && call.facts.parts.iter().all(|part| {
+        let exact = allow_rule(call, part).and_then(command_spec);
+        if exact.is_some_and(CommandSpec::is_exact) {
+            return true;
+        }
+        let has_path =
+            part.targets.iter().chain(&part.redirected).any(
+                |target| matches!(target, Target::Read(path) if places::is_secret_target(path)),
+            );
+        let prints = part.effects.contains(Effect::Secret) && !has_path;
+        part.targets.iter().chain(&part.redirected).all(secrets) && (!prints || exact.is_some())
+    })
+}

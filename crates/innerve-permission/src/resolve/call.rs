@@ -1,0 +1,109 @@
+//! One call under one policy, with what every link of the chain asks about it.
+
+use std::path::{Path, PathBuf};
+
+use crate::rule::path::Anchor;
+use crate::{CallFacts, HookVoice, Part, PathTarget, PermissionMode, Policy, Target, Voices};
+
+/// A call, the policy it is judged by, and the voices about it.
+#[derive(Clone, Copy)]
+pub(super) struct Call<'a> {
+    pub(super) policy: &'a Policy,
+    pub(super) facts: &'a CallFacts,
+    pub(super) voices: &'a Voices,
+}
+
+impl<'a> Call<'a> {
+    /// Whether everything runs that no rule and no critical path holds back.
+    pub(super) fn is_unrestricted(self) -> bool {
+        match self.policy.mode {
+            PermissionMode::BypassPermissions => true,
+            PermissionMode::Plan => self.policy.bypass_available,
+            PermissionMode::Default
+            | PermissionMode::AcceptEdits
+            | PermissionMode::Auto
+            | PermissionMode::DontAsk
+            | PermissionMode::Bubble => false,
+        }
+    }
+
+    /// Whether a classifier answers in place of a person.
+    pub(super) fn is_classified(self) -> bool {
+        match self.policy.mode {
+            PermissionMode::Auto => true,
+            PermissionMode::Plan => {
+                self.policy.classifier_available && !self.policy.bypass_available
+            }
+            PermissionMode::Default
+            | PermissionMode::AcceptEdits
+            | PermissionMode::DontAsk
+            | PermissionMode::BypassPermissions
+            | PermissionMode::Bubble => false,
+        }
+    }
+
+    pub(super) fn hook_allows(self) -> bool {
+        matches!(self.voices.hook, Some(HookVoice::Allow))
+    }
+
+    /// Whether the call runs a shell command.
+    pub(super) fn is_shell(self) -> bool {
+        self.facts.command.is_some() || !self.facts.parts.is_empty() || self.facts.opaque.is_some()
+    }
+
+    /// The tools whose rules speak of the call: its own, and the one whose rules govern such calls.
+    pub(super) fn rule_tools(self) -> impl Iterator<Item = &'a str> {
+        let own = self.facts.tool();
+        let governing = match own {
+            "Monitor" => Some("Bash"),
+            "Write" | "NotebookEdit" | "MultiEdit" => Some("Edit"),
+            "Grep" | "Glob" | "LS" | "LSP" => Some("Read"),
+            _ => None,
+        };
+        std::iter::once(own).chain(governing)
+    }
+
+    /// Everything that the call touches, with the part that does.
+    pub(super) fn targets(self) -> impl Iterator<Item = (Option<usize>, &'a Target)> {
+        let own = self.facts.targets.iter().map(|target| (None, target));
+        let parts = self.facts.parts.iter().enumerate().flat_map(|(index, part)| {
+            part.targets.iter().chain(&part.redirected).map(move |target| (Some(index), target))
+        });
+        own.chain(parts)
+    }
+
+    /// The directories that an anchor of path rules stands for.
+    pub(super) fn anchor(self, anchor: &Anchor) -> Vec<PathBuf> {
+        let directory = match anchor {
+            Anchor::Root => return vec![PathBuf::from("/")],
+            Anchor::Home => self.policy.home.as_path(),
+            Anchor::Settings(root) => root.as_path(),
+            Anchor::Cwd => self.policy.cwd.as_path(),
+        };
+        self.policy.spellings(directory).map(Path::to_path_buf).collect()
+    }
+
+    /// Whether `path` lies in a working directory.
+    pub(super) fn is_inside(self, path: &Path) -> bool {
+        self.policy.working_directories().any(|directory| {
+            self.policy.spellings(directory).any(|spelling| path.starts_with(spelling))
+        })
+    }
+
+    /// Whether the target lies in a working directory, both as given and where it really is.
+    pub(super) fn is_target_inside(self, target: &PathTarget) -> bool {
+        let inside =
+            |path: &Option<PathBuf>| path.as_deref().is_some_and(|path| self.is_inside(path));
+        inside(&target.path) && inside(&target.real)
+    }
+
+    /// Whether the part runs in a working directory, so that allow rules speak of it.
+    pub(super) fn runs_inside(self, part: &Part) -> bool {
+        part.cwd.as_deref().is_some_and(|cwd| self.is_inside(cwd) || cwd == self.policy.cwd)
+    }
+}
+
+/// The last component of a program's name.
+pub(super) fn base_name(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}

@@ -1,0 +1,154 @@
+//! The forms of a simple command that deny and ask rules are tested on: each way to reach the same program.
+
+use super::call::base_name;
+use crate::Part;
+use crate::rule::pattern::Piece;
+
+/// Programs that run the rest of their words as a command. For deny and ask rules they are transparent, whatever their
+/// options.
+const LAUNCHERS: &[&str] = &[
+    "builtin",
+    "busybox",
+    "caffeinate",
+    "chronic",
+    "chroot",
+    "chrt",
+    "command",
+    "doas",
+    "env",
+    "exec",
+    "faketime",
+    "flock",
+    "ionice",
+    "ltrace",
+    "nice",
+    "nohup",
+    "nsenter",
+    "parallel",
+    "runuser",
+    "setarch",
+    "setpriv",
+    "setsid",
+    "stdbuf",
+    "strace",
+    "su",
+    "sudo",
+    "systemd-run",
+    "taskset",
+    "time",
+    "timeout",
+    "toybox",
+    "unbuffer",
+    "unshare",
+    "watch",
+    "xargs",
+    "xvfb-run",
+    "linux32",
+    "linux64",
+    "i386",
+    "x86_64",
+];
+
+/// So many places inside a launcher's words are tried.
+const MAX_STARTS: usize = 64;
+
+/// A way to read a part: its words, with `None` for what is not known.
+pub(super) type Form<'a> = Vec<Option<&'a str>>;
+
+/// All forms of the part: as written, by base name, without global options of git, and what a launcher would run.
+pub(super) fn forms(part: &Part) -> Vec<Form<'_>> {
+    let written: Form<'_> = if part.argv.is_empty() && !part.text.is_empty() {
+        part.text.split(' ').map(Some).collect()
+    } else {
+        part.argv.iter().map(Option::as_deref).collect()
+    };
+    let mut forms = Vec::new();
+    add(&mut forms, written.clone());
+    if written.first().copied().flatten().is_some_and(|name| LAUNCHERS.contains(&base_name(name))) {
+        let starts = written.iter().enumerate().skip(1).filter(|(_, word)| {
+            word.is_some_and(|word| {
+                !word.starts_with('-') && !word.is_empty() && !is_assignment(word)
+            })
+        });
+        let starts: Vec<usize> = starts.map(|(index, _)| index).take(MAX_STARTS).collect();
+        for start in starts {
+            add(&mut forms, written.iter().skip(start).copied().collect());
+        }
+    }
+    forms
+}
+
+fn add<'a>(forms: &mut Vec<Form<'a>>, form: Form<'a>) {
+    let Some(Some(program)) = form.first().copied() else {
+        forms.push(form);
+        return;
+    };
+    let based: Form<'a> =
+        std::iter::once(Some(base_name(program))).chain(form.iter().skip(1).copied()).collect();
+    if base_name(program) == "git"
+        && let Some(plain) = without_git_options(&based)
+    {
+        forms.push(plain);
+    }
+    if based != form {
+        forms.push(based);
+    }
+    forms.push(form);
+}
+
+/// `git -C dir --no-pager log` as `git log`; `None` when there are no global options.
+fn without_git_options<'a>(form: &Form<'a>) -> Option<Form<'a>> {
+    let mut words = form.iter().copied().skip(1).peekable();
+    let mut removed = false;
+    while let Some(Some(word)) = words.peek().copied()
+        && word.starts_with('-')
+    {
+        removed = true;
+        words.next();
+        let takes_value = matches!(
+            word,
+            "-C" | "-c"
+                | "--git-dir"
+                | "--work-tree"
+                | "--namespace"
+                | "--super-prefix"
+                | "--config-env"
+                | "--exec-path"
+        );
+        if takes_value {
+            words.next();
+        }
+    }
+    removed.then(|| std::iter::once(Some("git")).chain(words).collect())
+}
+
+/// The text of a form; a word that is not known stands as a character that only a star matches.
+pub(super) fn text(form: &Form<'_>) -> String {
+    form.iter().map(|word| word.unwrap_or("\0")).collect::<Vec<_>>().join(" ")
+}
+
+/// The form as pieces with holes.
+pub(super) fn pieces<'a>(form: &Form<'a>) -> Vec<Piece<'a>> {
+    let mut pieces = Vec::new();
+    for (index, word) in form.iter().enumerate() {
+        match word {
+            Some(word) => {
+                if index > 0 {
+                    pieces.push(Piece::Text(" "));
+                }
+                pieces.push(Piece::Text(word));
+            }
+            // No words at all are possible too: the blank belongs to the hole.
+            None => pieces.push(Piece::Hole),
+        }
+    }
+    pieces
+}
+
+fn is_assignment(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty()
+            && !name.starts_with(|c: char| c.is_ascii_digit())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    })
+}

@@ -1,0 +1,289 @@
+//! Places with rules of their own: protected paths, paths whose removal is critical, and secrets.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::call::{Call, base_name};
+use crate::paths::lexical;
+use crate::{Effect, PathTarget, Target};
+
+/// Directories that configure tools which run code later (permission modes, protected paths).
+const PROTECTED_DIRECTORIES: &[&str] = &[
+    ".git",
+    ".vscode",
+    ".idea",
+    ".husky",
+    ".cargo",
+    ".devcontainer",
+    ".yarn",
+    ".mvn",
+    ".claude",
+    ".innerve",
+];
+
+/// Files that do the same.
+const PROTECTED_FILES: &[&str] = &[
+    ".gitconfig",
+    ".gitmodules",
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_aliases",
+    ".bash_logout",
+    ".zshrc",
+    ".zprofile",
+    ".zshenv",
+    ".zlogin",
+    ".zlogout",
+    ".profile",
+    ".envrc",
+    ".npmrc",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".pnp.cjs",
+    ".pnp.loader.mjs",
+    ".pnpmfile.cjs",
+    "bunfig.toml",
+    ".bunfig.toml",
+    ".bazelrc",
+    ".bazelversion",
+    ".bazeliskrc",
+    ".pre-commit-config.yaml",
+    "lefthook.yml",
+    "lefthook.yaml",
+    ".lefthook.yml",
+    ".lefthook.yaml",
+    "gradle-wrapper.properties",
+    "maven-wrapper.properties",
+    ".devcontainer.json",
+    ".ripgreprc",
+    "pyrightconfig.json",
+    ".mcp.json",
+    ".claude.json",
+];
+
+/// Directories with keys and tokens.
+const SECRET_DIRECTORIES: &[&str] = &[".ssh", ".aws", ".gnupg"];
+
+/// Directories with keys and tokens, beneath another one.
+const SECRET_PAIRS: &[(&str, &str)] = &[
+    (".config", "gh"),
+    (".mozilla", "firefox"),
+    (".config", "google-chrome"),
+    (".config", "chromium"),
+    (".config", "bravesoftware"),
+    (".config", "microsoft-edge"),
+    ("google", "chrome"),
+    ("firefox", "profiles"),
+];
+
+const SECRET_FILES: &[&str] =
+    &[".netrc", ".git-credentials", "id_rsa", "id_ed25519", "id_ecdsa", "id_dsa"];
+
+/// Endings of files that stand for an environment file without its values.
+const EXAMPLES: &[&str] = &[".example", ".sample", ".template"];
+
+/// The path that a word names, by text alone; `None` for `~user`.
+pub(super) fn lexical_path(word: &str, cwd: &Path, home: &Path) -> Option<PathBuf> {
+    lexical::expand_tilde(word, home).map(|path| lexical::collapse(&cwd.join(path)))
+}
+
+/// The target whose change is protected, if there is one.
+pub(super) fn protected(call: Call<'_>) -> Option<&PathTarget> {
+    call.targets().map(|(_, target)| target).find_map(|target| protected_target(call, target))
+}
+
+/// The target's path, if changing it is protected.
+pub(super) fn protected_target<'a>(call: Call<'_>, target: &'a Target) -> Option<&'a PathTarget> {
+    match target {
+        Target::Write(path) | Target::Delete(path) => {
+            either(path, |path| is_protected(call, path)).then_some(path)
+        }
+        Target::Read(_) | Target::Host(_) | Target::Agent(_) => None,
+    }
+}
+
+fn is_protected(call: Call<'_>, path: &Path) -> bool {
+    let names = lower_names(path);
+    let in_directory = names.iter().enumerate().any(|(index, name)| {
+        let next = names.get(index + 1).map(String::as_str);
+        // Worktrees are where agents are meant to work.
+        let free = matches!(name.as_str(), ".claude" | ".innerve") && next == Some("worktrees");
+        (PROTECTED_DIRECTORIES.contains(&name.as_str()) && !free)
+            || (name == ".config" && next == Some("git"))
+    });
+    in_directory
+        || names.last().is_some_and(|name| PROTECTED_FILES.contains(&name.as_str()))
+        || call
+            .policy
+            .spellings(&call.policy.home)
+            .any(|home| path.starts_with(home.join(".config/innerve")))
+}
+
+/// The removal of a path that nobody wants to lose, if there is one.
+pub(super) fn critical(call: Call<'_>) -> Option<String> {
+    let named = call.targets().find_map(|(part, target)| {
+        let cwd = match part.and_then(|index| call.facts.parts.get(index)) {
+            Some(part) => part.cwd.as_deref(),
+            None => Some(call.policy.cwd.as_path()),
+        };
+        critical_target(call, target, cwd)
+    });
+    named.or_else(|| critical_in_text(call))
+}
+
+/// The target's text, if its removal is critical.
+pub(super) fn critical_target(
+    call: Call<'_>,
+    target: &Target,
+    cwd: Option<&Path>,
+) -> Option<String> {
+    let Target::Delete(path) = target else { return None };
+    let critical = match &path.path {
+        Some(_) => either(path, |path| is_critical(call, path)),
+        None => is_critical_pattern(call, &path.given, cwd),
+    };
+    critical.then(|| path.given.clone())
+}
+
+fn is_critical(call: Call<'_>, path: &Path) -> bool {
+    let policy = call.policy;
+    let depth =
+        path.components().filter(|component| matches!(component, Component::Normal(_))).count();
+    let is_system = depth <= 1
+        || ["/private/etc", "/private/var", "/private/tmp", "/private/home"]
+            .iter()
+            .any(|it| path == Path::new(it));
+    let holds =
+        |directory: &Path| policy.spellings(directory).any(|spelling| spelling.starts_with(path));
+    let is_home = policy.spellings(&policy.home).any(|home| home == path);
+    is_system || is_home || holds(&policy.cwd) || holds(&policy.original_cwd)
+}
+
+/// A pattern that removes all of a critical directory, or all beneath a variable that may be empty.
+fn is_critical_pattern(call: Call<'_>, given: &str, cwd: Option<&Path>) -> bool {
+    let stem = given.find(['*', '?', '[']).and_then(|at| given.get(..at));
+    let directory = match stem {
+        Some(stem) => stem.rsplit_once('/').map_or("", |(directory, _)| directory),
+        None => match given.strip_suffix('/') {
+            Some(directory) => directory,
+            None => return false,
+        },
+    };
+    let directory_is_root = directory.is_empty() && given.starts_with('/');
+    if let Some(variable) = directory.strip_prefix('$') {
+        // `"$DIR"/*` is `/*` when the variable is empty.
+        let name = variable.trim_start_matches('{').trim_end_matches('}');
+        return !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    }
+    // Only a whole level is critical: `/*`, not `/tmp/build-*`.
+    let last = stem.map_or("", |stem| stem.rsplit_once('/').map_or(stem, |(_, last)| last));
+    if !(last.is_empty() || last == ".") {
+        return false;
+    }
+    let directory = if directory_is_root {
+        "/"
+    } else if directory.is_empty() {
+        "."
+    } else {
+        directory
+    };
+    let Some(path) = cwd
+        .or(Some(call.policy.cwd.as_path()))
+        .and_then(|cwd| lexical_path(directory, cwd, &call.policy.home))
+    else {
+        return false;
+    };
+    let holds_additional = call.policy.working_directories().any(|directory| {
+        call.policy.spellings(directory).any(|spelling| spelling.starts_with(&path))
+    });
+    is_critical(call, &path) || holds_additional
+}
+
+/// In a command that could not be analyzed: a word `rm` with a critical path somewhere behind it.
+fn critical_in_text(call: Call<'_>) -> Option<String> {
+    call.facts.opaque.as_ref()?;
+    let plain = super::search::plain(call.facts.command.as_deref()?);
+    let mut words =
+        plain.split_whitespace().skip_while(|word| !matches!(base_name(word), "rm" | "rmdir"));
+    words.next()?;
+    let cwd = &call.policy.cwd;
+    let home = call.policy.home.to_str()?;
+    words.map(|word| word.replace("$HOME", home).replace("$PWD", ".")).find(|word| {
+        let looks = word.contains(['/', '~', '.', '*']) && !word.starts_with('-');
+        looks
+            && (lexical_path(word, cwd, &call.policy.home)
+                .is_some_and(|path| is_critical(call, &path))
+                || is_critical_pattern(call, word, Some(cwd)))
+    })
+}
+
+/// The secret that the call would read, if there is one: its text, and whether it is a path.
+pub(super) fn secret(call: Call<'_>) -> Option<Secret<'_>> {
+    let path = call.targets().find_map(|(part, target)| match target {
+        Target::Read(path) if is_secret_target(path) => Some(Secret { part, path: Some(path) }),
+        Target::Read(_)
+        | Target::Write(_)
+        | Target::Delete(_)
+        | Target::Host(_)
+        | Target::Agent(_) => None,
+    });
+    path.or_else(|| {
+        let dumps = |effects: crate::EffectSet| effects.contains(Effect::Secret);
+        let part = call.facts.parts.iter().position(|part| dumps(part.effects));
+        (part.is_some() || dumps(call.facts.effects)).then_some(Secret { part, path: None })
+    })
+}
+
+/// A secret that a call would read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Secret<'a> {
+    /// The part that reads it.
+    pub(super) part: Option<usize>,
+    /// Where it lies; `None` if the command itself prints it.
+    pub(super) path: Option<&'a PathTarget>,
+}
+
+pub(super) fn is_secret_target(path: &PathTarget) -> bool {
+    either(path, is_secret)
+}
+
+fn is_secret(path: &Path) -> bool {
+    let names = lower_names(path);
+    let in_directory = names.iter().enumerate().any(|(index, name)| {
+        let next = names.get(index + 1).map(String::as_str);
+        SECRET_DIRECTORIES.contains(&name.as_str())
+            || SECRET_PAIRS.iter().any(|(first, second)| name == first && next == Some(second))
+    });
+    let [.., parent, name] = names.as_slice() else {
+        return in_directory || names.first().is_some_and(|name| is_secret_name(name));
+    };
+    in_directory
+        || is_secret_name(name)
+        || (parent == ".kube" && name == "config")
+        || path == Path::new("/etc/shadow")
+        || (name == "environ" && names.first().is_some_and(|first| first == "proc"))
+}
+
+fn is_secret_name(name: &str) -> bool {
+    let is_environment = name == ".env"
+        || (name.starts_with(".env.") && !EXAMPLES.iter().any(|ending| name.ends_with(ending)));
+    let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
+    is_environment || SECRET_FILES.contains(&name) || matches!(extension, Some("pem" | "key"))
+}
+
+/// Whether the path as given or the place it leads to passes.
+fn either(target: &PathTarget, passes: impl Fn(&Path) -> bool) -> bool {
+    target.path.as_deref().is_some_and(&passes) || target.real.as_deref().is_some_and(&passes)
+}
+
+fn lower_names(path: &Path) -> Vec<String> {
+    path.components()
+        .filter_map(|component| match component {
+            Component::Normal(name) => Some(name.to_string_lossy().to_lowercase()),
+            Component::Prefix(_)
+            | Component::RootDir
+            | Component::CurDir
+            | Component::ParentDir => None,
+        })
+        .collect()
+}

@@ -1,0 +1,54 @@
+//! The wording of reasons.
+
+use crate::{Behavior, Reason, ReasonKind, Rule};
+
+/// A reason without a rule.
+pub(super) fn reason(kind: ReasonKind, code: &str, message: impl Into<String>) -> Reason {
+    Reason {
+        kind,
+        rule: None,
+        source: None,
+        file: None,
+        line: None,
+        code: code.to_owned(),
+        message: message.into(),
+    }
+}
+
+/// How sure it is that a rule speaks of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Certainty {
+    Certain,
+    Possible,
+}
+
+/// A reason that names the rule which decided.
+pub(super) fn by_rule(rule: &Rule, certainty: Certainty) -> Reason {
+    let verb = match rule.behavior() {
+        Behavior::Allow => "allowed",
+        Behavior::Ask => "asked about",
+        Behavior::Deny => "denied",
+    };
+    let name = rule.behavior().name();
+    let source = rule.origin().source.name();
+    let (code, message) = match certainty {
+        Certainty::Certain => {
+            (format!("{name}_rule"), format!("{verb} by the {source} rule `{rule}`"))
+        }
+        Certainty::Possible => (
+            format!("{name}_rule_possible"),
+            format!(
+                "the {source} rule `{rule}` may speak of it, and what it does is not known for certain"
+            ),
+        ),
+    };
+    Reason {
+        kind: ReasonKind::Rule,
+        rule: Some(rule.text().to_owned()),
+        source: Some(source.to_owned()),
+        file: rule.origin().file.as_ref().map(|file| file.display().to_string()),
+        line: rule.origin().line,
+        code,
+        message,
+    }
+}

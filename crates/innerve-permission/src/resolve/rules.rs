@@ -1,0 +1,260 @@
+//! Deny and ask rules: one that touches any part of the call speaks of the whole.
+
+use std::path::Path;
+
+use super::call::Call;
+use super::forms::{self, Form};
+use super::reasons::{Certainty, by_rule};
+use super::{places, search};
+use crate::rule::{Family, Roots, Rule, Spec, spec};
+use crate::{Behavior, Part, PathTarget, Reason, Target};
+
+/// The rules of one behavior that speak of a call, as far as that is certain, and as far as it is possible.
+#[derive(Debug, Default)]
+pub(super) struct Found<'a> {
+    pub(super) certain: Option<&'a Rule>,
+    pub(super) possible: Option<&'a Rule>,
+}
+
+impl<'a> Found<'a> {
+    pub(super) fn certain(&self) -> Option<Reason> {
+        self.certain.map(|rule| by_rule(rule, Certainty::Certain))
+    }
+
+    pub(super) fn possible(&self) -> Option<Reason> {
+        self.possible.map(|rule| by_rule(rule, Certainty::Possible))
+    }
+
+    fn or(mut self, other: impl FnOnce() -> Self) -> Self {
+        if self.certain.is_none() {
+            let other = other();
+            self.certain = other.certain;
+            self.possible = self.possible.or(other.possible);
+        }
+        self
+    }
+
+    pub(super) fn surely(rule: Option<&'a Rule>) -> Self {
+        Self { certain: rule, possible: None }
+    }
+
+    pub(super) fn maybe(rule: Option<&'a Rule>) -> Self {
+        Self { certain: None, possible: rule }
+    }
+}
+
+/// The deny or ask rules that speak of the call as a whole or of any part of it.
+pub(super) fn find<'a>(call: Call<'a>, behavior: Behavior) -> Found<'a> {
+    let mut found = of_tool(call, behavior);
+    for target in &call.facts.targets {
+        found = found.or(|| of_target(call, behavior, target));
+    }
+    for part in &call.facts.parts {
+        found = found.or(|| of_part(call, behavior, part));
+    }
+    found = found.or(|| of_whole_command(call, behavior));
+    if call.facts.opaque.is_some() {
+        found = found.or(|| search::in_text(call, behavior));
+    }
+    found
+}
+
+/// The rules that speak of one part alone.
+pub(super) fn of_part<'a>(call: Call<'a>, behavior: Behavior, part: &Part) -> Found<'a> {
+    let mut found = of_command(call, behavior, part);
+    for target in part.targets.iter().chain(&part.redirected) {
+        found = found.or(|| of_target(call, behavior, target));
+    }
+    found.or(|| of_mentions(call, behavior, part))
+}
+
+/// Rules about the tool, its parameters, hosts, agents and skills.
+fn of_tool<'a>(call: Call<'a>, behavior: Behavior) -> Found<'a> {
+    let rules = &call.policy.rules;
+    for tool in call.rule_tools() {
+        if let Some(rule) = rules.blankets(behavior, tool).first().copied() {
+            return Found::surely(Some(rule));
+        }
+    }
+    let mut found = Found::default();
+    for rule in call.rule_tools().flat_map(|tool| rules.scoped(behavior, tool)) {
+        found = found.or(|| of_scope(call, rule));
+    }
+    found
+}
+
+fn of_scope<'a>(call: Call<'_>, rule: &'a Rule) -> Found<'a> {
+    let when = |holds: bool| Found::surely(holds.then_some(rule));
+    match rule.spec() {
+        Some(Spec::Parameter(name, pattern)) => {
+            when(call.facts.parameters.get(name).is_some_and(|value| pattern.matches(value)))
+        }
+        Some(Spec::Domain(pattern)) => {
+            let mut hosts = call.facts.targets.iter().filter_map(host).peekable();
+            if hosts.peek().is_none() {
+                // Which host it would be is not certain, so it may be this one.
+                return Found::maybe(Some(rule));
+            }
+            when(hosts.any(|host| pattern.matches(host)))
+        }
+        Some(Spec::Agent(name)) => when(call.facts.targets.iter().any(|target| match target {
+            Target::Agent(agent) => agent == name,
+            Target::Read(_) | Target::Write(_) | Target::Delete(_) | Target::Host(_) => false,
+        })),
+        Some(Spec::Skill(pattern)) => when(skill(call).is_some_and(|text| pattern.matches(&text))),
+        Some(Spec::Command(_) | Spec::Read(_) | Spec::Edit(_) | Spec::Unused) | None => {
+            Found::default()
+        }
+    }
+}
+
+/// The host of a target.
+pub(super) fn host(target: &Target) -> Option<&str> {
+    match target {
+        Target::Host(host) => Some(host),
+        Target::Read(_) | Target::Write(_) | Target::Delete(_) | Target::Agent(_) => None,
+    }
+}
+
+/// The name of the skill that is called, with its arguments.
+pub(super) fn skill(call: Call<'_>) -> Option<String> {
+    let field = |names: &[&str]| names.iter().find_map(|name| call.facts.parameters.get(*name));
+    let name = field(&["skill", "command", "name"])?;
+    Some(match field(&["args", "arguments"]) {
+        Some(arguments) => format!("{name} {arguments}"),
+        None => name.clone(),
+    })
+}
+
+/// Command rules on every form of a part.
+fn of_command<'a>(call: Call<'a>, behavior: Behavior, part: &Part) -> Found<'a> {
+    let forms = forms::forms(part);
+    let mut found = Found::default();
+    for rule in candidates(call, behavior, &forms) {
+        if found.certain.is_none() {
+            found = found.or(|| on_forms(rule, part, &forms));
+        }
+    }
+    found
+}
+
+fn candidates<'a>(call: Call<'a>, behavior: Behavior, forms: &[Form<'_>]) -> Vec<&'a Rule> {
+    let rules = &call.policy.rules;
+    let tools = call.rule_tools();
+    if forms.iter().any(|form| form.first().is_some_and(Option::is_none)) {
+        return tools.flat_map(|tool| rules.all_commands(behavior, tool)).collect();
+    }
+    tools
+        .flat_map(|tool| {
+            let words: Vec<&str> =
+                forms.iter().filter_map(|form| form.first().copied().flatten()).collect();
+            rules.commands(behavior, tool, &words)
+        })
+        .collect()
+}
+
+fn on_forms<'a>(rule: &'a Rule, part: &Part, forms: &[Form<'_>]) -> Found<'a> {
+    let Some(Spec::Command(spec)) = rule.spec() else { return Found::default() };
+    let collapsed = spec::collapse_blanks(&part.text);
+    let mut texts: Vec<String> = forms.iter().map(forms::text).collect();
+    texts.push(part.text.clone());
+    texts.push(collapsed);
+    if spec.patterns().any(|pattern| texts.iter().any(|text| pattern.matches(text))) {
+        return Found::surely(Some(rule));
+    }
+    let mut holed = forms.iter().filter(|form| form.contains(&None));
+    Found::maybe(
+        holed
+            .any(|form| spec.patterns().any(|pattern| pattern.may_match(&forms::pieces(form))))
+            .then_some(rule),
+    )
+}
+
+/// Rules that are written about a whole command, such as `Bash(curl * | sh)`.
+fn of_whole_command<'a>(call: Call<'a>, behavior: Behavior) -> Found<'a> {
+    let Some(command) = &call.facts.command else { return Found::default() };
+    let command = spec::collapse_blanks(command.trim());
+    let mut rules =
+        call.rule_tools().flat_map(|tool| call.policy.rules.commands(behavior, tool, &[]));
+    Found::surely(rules.find(|rule| match rule.spec() {
+        Some(Spec::Command(spec)) => {
+            spec.spans && spec.patterns().any(|pattern| pattern.matches(&command))
+        }
+        Some(
+            Spec::Read(_)
+            | Spec::Edit(_)
+            | Spec::Domain(_)
+            | Spec::Agent(_)
+            | Spec::Skill(_)
+            | Spec::Parameter(..)
+            | Spec::Unused,
+        )
+        | None => false,
+    }))
+}
+
+/// Path rules on a target: a read by the rules about reading; a change by those about editing, and by a deny of reading.
+fn of_target<'a>(call: Call<'a>, behavior: Behavior, target: &Target) -> Found<'a> {
+    match target {
+        Target::Read(path) => of_path(call, behavior, Family::Read, path),
+        Target::Write(path) | Target::Delete(path) => {
+            let edits = of_path(call, behavior, Family::Edit, path);
+            // A notebook is not covered by deny rules about reading, as the permissions documentation says.
+            if behavior == Behavior::Deny && call.facts.tool() != "NotebookEdit" {
+                edits.or(|| of_path_rules(call, behavior, Family::Read, path))
+            } else {
+                edits
+            }
+        }
+        Target::Host(_) | Target::Agent(_) => Found::default(),
+    }
+}
+
+fn of_path<'a>(call: Call<'a>, behavior: Behavior, family: Family, path: &PathTarget) -> Found<'a> {
+    let blanket = call.policy.rules.blankets(behavior, family.tool()).first().copied();
+    Found::surely(blanket).or(|| of_path_rules(call, behavior, family, path))
+}
+
+fn of_path_rules<'a>(
+    call: Call<'a>,
+    behavior: Behavior,
+    family: Family,
+    path: &PathTarget,
+) -> Found<'a> {
+    let rules = &call.policy.rules;
+    let at = |path: &Path| {
+        rules
+            .paths(behavior, family, path, Roots::Included, &|anchor| call.anchor(anchor))
+            .first()
+            .copied()
+    };
+    let certain = path.path.as_deref().and_then(at).or_else(|| path.real.as_deref().and_then(at));
+    if certain.is_some() {
+        return Found::surely(certain);
+    }
+    if path.path.is_some() && path.real.is_some() {
+        return Found::default();
+    }
+    // Where it leads is not known, so any of these rules may be meant.
+    Found::maybe(rules.any_path(behavior, family))
+}
+
+/// Words that look like paths in a command whose reads are not known in full, such as `rev:path` of git.
+fn of_mentions<'a>(call: Call<'a>, behavior: Behavior, part: &Part) -> Found<'a> {
+    let is_git = part
+        .argv
+        .first()
+        .and_then(Option::as_deref)
+        .is_some_and(|name| super::call::base_name(name) == "git");
+    if part.neutral || (part.complete && !is_git) {
+        return Found::default();
+    }
+    let words = part.argv.iter().skip(1).flatten().map(String::as_str);
+    let words = words.filter(|word| !part.complete || word.contains(':'));
+    let rule = words.flat_map(search::path_like).find_map(|word| {
+        let cwd = part.cwd.as_deref().unwrap_or(&call.policy.cwd);
+        let path = places::lexical_path(word, cwd, &call.policy.home)?;
+        search::path_rule(call, behavior, &path)
+    });
+    Found::maybe(rule)
+}

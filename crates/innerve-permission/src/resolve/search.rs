@@ -1,0 +1,75 @@
+//! The search for deny and ask rules in text that nobody could analyze: a hit is a doubt, never a proof.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::call::{Call, base_name};
+use super::places;
+use super::rules::Found;
+use crate::Behavior;
+use crate::rule::{Family, Roots, Rule, Spec};
+
+/// Searches the command's text for words that rules speak of.
+pub(super) fn in_text<'a>(call: Call<'a>, behavior: Behavior) -> Found<'a> {
+    let Some(command) = &call.facts.command else { return Found::default() };
+    let plain = plain(command);
+    let words: BTreeSet<&str> =
+        plain.split_whitespace().flat_map(|word| [word, base_name(word)]).collect();
+    let based: Vec<&str> = plain.split_whitespace().map(base_name).collect();
+    let texts = [
+        format!(" {} ", plain.split_whitespace().collect::<Vec<_>>().join(" ")),
+        format!(" {} ", based.join(" ")),
+    ];
+    let commands =
+        call.rule_tools().flat_map(|tool| call.policy.rules.all_commands(behavior, tool));
+    for rule in commands {
+        let Some(Spec::Command(spec)) = rule.spec() else { continue };
+        for pattern in spec.patterns() {
+            let present = pattern.first_word().is_none_or(|word| words.contains(word));
+            if present && texts.iter().any(|text| pattern.is_in(text)) {
+                return Found::maybe(Some(rule));
+            }
+        }
+    }
+    let mut paths = words.iter().flat_map(|word| path_like(word));
+    Found::maybe(paths.find_map(|word| {
+        let path = places::lexical_path(word, &call.policy.cwd, &call.policy.home)?;
+        path_rule(call, behavior, &path)
+    }))
+}
+
+/// The text without quotes and backslashes, with blanks in place of operators: as a shell would see the words, roughly.
+pub(super) fn plain(command: &str) -> String {
+    let joined = command.replace("\\\n", "");
+    let mut plain = String::with_capacity(joined.len());
+    for character in joined.chars() {
+        match character {
+            '\'' | '"' | '\\' => {}
+            ';' | '|' | '&' | '(' | ')' | '{' | '}' | '<' | '>' | '`' | ',' => plain.push(' '),
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+/// The pieces of a word that may name a file: itself, and what follows `=`, `:` or `@`.
+pub(super) fn path_like(word: &str) -> impl Iterator<Item = &str> {
+    let after = word.match_indices(['=', ':', '@']).filter_map(move |(at, _)| word.get(at + 1..));
+    std::iter::once(word).chain(after).filter(|piece| {
+        piece.contains(['/', '.'])
+            && !piece.starts_with('-')
+            && !piece.contains(char::is_whitespace)
+    })
+}
+
+/// A rule about reading or changing `path`.
+pub(super) fn path_rule<'a>(call: Call<'a>, behavior: Behavior, path: &Path) -> Option<&'a Rule> {
+    let rules = &call.policy.rules;
+    let find = |family| {
+        rules
+            .paths(behavior, family, path, Roots::Included, &|anchor| call.anchor(anchor))
+            .first()
+            .copied()
+    };
+    find(Family::Read).or_else(|| find(Family::Edit))
+}

@@ -1,0 +1,183 @@
+//! Path patterns: gitignore-like, with an anchor that the first characters choose.
+
+use std::path::{Path, PathBuf};
+
+use globset::{Glob, GlobBuilder};
+
+use crate::paths::lexical;
+use crate::{Behavior, Place};
+
+/// Where a path pattern starts. It never matches outside.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Anchor {
+    /// `//p`: the root of the file system.
+    Root,
+    /// `~/p`: the user's home.
+    Home,
+    /// `/p`: the directory of the settings that hold the rule.
+    Settings(PathBuf),
+    /// `p` and `./p`: the current directory.
+    Cwd,
+}
+
+/// A path pattern relative to its anchor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PathPattern {
+    pub(crate) anchor: Anchor,
+    /// Matches the named file or directory itself; `None` when that is the anchor.
+    pub(crate) itself: Option<Glob>,
+    /// Matches all beneath it.
+    pub(crate) beneath: Glob,
+    /// Whether it was written `dir/**`, so that an allow speaks of what is beneath only.
+    pub(crate) open: bool,
+    /// The pattern text relative to the anchor.
+    text: String,
+}
+
+/// File systems that fold case get rules that fold case too: a deny must not be escaped by spelling.
+const FOLDS_CASE: bool = cfg!(any(target_os = "macos", windows));
+
+impl PathPattern {
+    /// Compiles the specifier of a path rule; the error says what is wrong with it and what to write instead.
+    pub(crate) fn new(spec: &str, behavior: Behavior, root: &Path) -> Result<Self, String> {
+        if spec.starts_with('!') {
+            return Err(
+                "starts with `!`; exceptions are not supported, write the paths that are meant"
+                    .to_owned(),
+            );
+        }
+        if let Some(group) =
+            ["!(", "@(", "+(", "?(", "*("].iter().find(|group| spec.contains(**group))
+        {
+            return Err(format!(
+                "uses the extended glob `{group}…)`, which is not supported; write one rule for each case"
+            ));
+        }
+        let (anchor, rest, anchored) = if let Some(rest) = spec.strip_prefix("//") {
+            (Anchor::Root, rest, true)
+        } else if let Some(rest) = spec.strip_prefix('/') {
+            (Anchor::Settings(root.to_path_buf()), rest, true)
+        } else if let Some(rest) = spec.strip_prefix("~/") {
+            (Anchor::Home, rest, true)
+        } else if spec == "~" {
+            (Anchor::Home, "", true)
+        } else if spec.starts_with('~') {
+            return Err("names another user's home; write the absolute path with `//`".to_owned());
+        } else if let Some(rest) = spec.strip_prefix("./") {
+            (Anchor::Cwd, rest, true)
+        } else {
+            (Anchor::Cwd, spec, false)
+        };
+        let text = tidy(rest)?;
+        // `dir/` means the directory with all beneath it.
+        let text = text.strip_suffix('/').map_or(text.clone(), |dir| format!("{dir}/**"));
+        let directory = text.strip_suffix("/**");
+        let any_depth = !anchored
+            && match directory {
+                // A lone `dir/**` is anchored for an allow, and found at any depth by a deny or an ask.
+                Some(dir) => !dir.contains('/') && behavior != Behavior::Allow,
+                None => !text.contains('/'),
+            };
+        Self::compile(anchor, text, any_depth, behavior)
+    }
+
+    /// The pattern for the place that the literal beginning of this one leads to, if links lead elsewhere.
+    pub(crate) fn through_links(&self, behavior: Behavior, place: Place<'_>) -> Option<Self> {
+        let anchor = match &self.anchor {
+            Anchor::Root => Path::new("/"),
+            Anchor::Home => place.home,
+            Anchor::Settings(root) => root,
+            Anchor::Cwd => place.cwd,
+        };
+        let literal: Vec<&str> = self
+            .text
+            .split('/')
+            .take_while(|segment| !segment.contains(['*', '?', '[', '{', '\\']))
+            .collect();
+        let rest: Vec<&str> = self.text.split('/').skip(literal.len()).collect();
+        let named = literal.iter().fold(anchor.to_path_buf(), |path, segment| path.join(segment));
+        let real = place.disk.resolve(&named).real?;
+        if real == named {
+            return None;
+        }
+        let mut text = escape_glob(&lexical::relative(&real, Path::new("/"))?);
+        for segment in rest {
+            text.push('/');
+            text.push_str(segment);
+        }
+        Self::compile(Anchor::Root, text, false, behavior).ok()
+    }
+
+    fn compile(
+        anchor: Anchor,
+        text: String,
+        any_depth: bool,
+        behavior: Behavior,
+    ) -> Result<Self, String> {
+        let fold = FOLDS_CASE && behavior != Behavior::Allow;
+        let (base, open) = match text.as_str() {
+            "" => ("", false),
+            "**" => ("", true),
+            other => match other.strip_suffix("/**") {
+                Some(dir) => (dir, true),
+                None => (other, false),
+            },
+        };
+        let deep = if any_depth && !base.starts_with("**/") { "**/" } else { "" };
+        let itself = if base.is_empty() || base == "**" {
+            None
+        } else {
+            Some(glob(&format!("{deep}{base}"), fold)?)
+        };
+        let beneath = if base.is_empty() {
+            glob("**", fold)?
+        } else {
+            glob(&format!("{deep}{base}/**"), fold)?
+        };
+        Ok(Self { anchor, itself, beneath, open, text })
+    }
+}
+
+/// Escapes what is special in a path pattern.
+pub(crate) fn escape_glob(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        if matches!(character, '*' | '?' | '[' | ']' | '{' | '}' | '\\' | '!') {
+            escaped.push('\\');
+        }
+        escaped.push(character);
+    }
+    escaped
+}
+
+/// Removes `.` segments and doubled slashes; refuses `..`, which could leave the anchor.
+fn tidy(text: &str) -> Result<String, String> {
+    let mut kept = Vec::new();
+    for segment in text.split('/') {
+        match segment {
+            "." | "" => {}
+            ".." => {
+                return Err(
+                    "contains `..`; write the path that is meant, absolute with `//`".to_owned()
+                );
+            }
+            other => kept.push(other),
+        }
+    }
+    let mut tidied = kept.join("/");
+    if text.ends_with('/') && !tidied.is_empty() {
+        tidied.push('/');
+    }
+    Ok(tidied)
+}
+
+fn glob(text: &str, fold: bool) -> Result<Glob, String> {
+    GlobBuilder::new(text)
+        .literal_separator(true)
+        .backslash_escape(true)
+        .case_insensitive(fold)
+        .build()
+        .map_err(|error| {
+            format!("is no glob: {}; escape special characters with `\\`", error.kind())
+        })
+}

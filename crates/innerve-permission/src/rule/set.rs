@@ -1,0 +1,398 @@
+//! Many rules, compiled once and indexed by behavior, tool and first word.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use globset::{Candidate, Glob, GlobSet, GlobSetBuilder};
+
+use super::path::{Anchor, PathPattern};
+use super::{Behavior, NamePattern, Origin, Rule, Spec, tools};
+use crate::Place;
+
+/// Many rules, compiled once.
+///
+/// The order in which rules are added decides nothing: it only picks which of several equal rules is named as the reason.
+#[derive(Clone, Debug, Default)]
+pub struct Ruleset {
+    rules: Vec<Rule>,
+    /// Patterns for where the paths of deny and ask rules lead to through links, with the index of their rule.
+    linked: Vec<(usize, PathPattern)>,
+    index: OnceLock<Arc<Index>>,
+}
+
+/// Something odd about a rule that is in force all the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleWarning {
+    /// The rule's text.
+    pub rule: String,
+    /// Where it stands.
+    pub origin: Origin,
+    /// What is odd about it.
+    pub message: String,
+}
+
+/// Whether a path rule speaks of reading or of changing files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Family {
+    Read,
+    Edit,
+}
+
+impl Family {
+    /// The tool whose rules speak of it.
+    pub(crate) fn tool(self) -> &'static str {
+        match self {
+            Self::Read => "Read",
+            Self::Edit => "Edit",
+        }
+    }
+}
+
+/// Whether `dir/**` also speaks of `dir` itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Roots {
+    Included,
+    Excluded,
+}
+
+/// Gives the directories that an anchor stands for: as written, and with links resolved.
+type Anchors<'a> = &'a dyn Fn(&Anchor) -> Vec<PathBuf>;
+
+impl Ruleset {
+    /// Adds a rule.
+    pub fn push(&mut self, rule: Rule) {
+        self.rules.push(rule);
+        self.index = OnceLock::new();
+    }
+
+    /// The rules in the order in which they were added.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// Removes the rules that `keep` says no to, such as those of a scope whose file has changed.
+    pub fn retain(&mut self, keep: impl FnMut(&Rule) -> bool) {
+        self.rules.retain(keep);
+        self.linked.clear();
+        self.index = OnceLock::new();
+    }
+
+    /// Whether a deny rule forbids every call of the tool, so that it must not be offered to a model at all.
+    pub fn removes_tool(&self, name: &str) -> bool {
+        !self.blankets(Behavior::Deny, tools::canonical(name)).is_empty()
+    }
+
+    /// What is odd about rules that are in force: each is worth a warning at the start.
+    pub fn warnings(&self) -> Vec<RuleWarning> {
+        let remarks = self.rules.iter().filter_map(|rule| {
+            let message = rule.remark().map(ToOwned::to_owned).or_else(|| self.shadow(rule))?;
+            Some(RuleWarning {
+                rule: rule.text().to_owned(),
+                origin: rule.origin().clone(),
+                message,
+            })
+        });
+        remarks.collect()
+    }
+
+    /// Lets deny and ask rules also cover what their paths lead to through links, as the disk says now.
+    pub fn follow_links(&mut self, place: Place<'_>) {
+        self.linked.clear();
+        for (index, rule) in self.rules.iter().enumerate() {
+            if rule.behavior() == Behavior::Allow {
+                continue;
+            }
+            if let Some(Spec::Read(pattern) | Spec::Edit(pattern)) = rule.spec()
+                && let Some(target) = pattern.through_links(rule.behavior(), place)
+            {
+                self.linked.push((index, target));
+            }
+        }
+        self.index = OnceLock::new();
+    }
+
+    /// The stricter rule that never lets an allow or ask rule have its say.
+    fn shadow(&self, rule: &Rule) -> Option<String> {
+        let NamePattern::Exact(tool) = rule.name() else { return None };
+        let stricter = self.rules.iter().find(|other| {
+            other.behavior() > rule.behavior()
+                && (other.text() == rule.text() && other.origin().root == rule.origin().root
+                    || (other.is_blanket() && other.name().matches(tool)))
+        })?;
+        Some(format!("never wins against the {} rule `{stricter}`", stricter.behavior().name()))
+    }
+
+    /// The rules about every call of a tool.
+    pub(crate) fn blankets(&self, behavior: Behavior, tool: &str) -> Vec<&Rule> {
+        let table = self.table(behavior);
+        let exact = table.blankets.get(tool).into_iter().flatten();
+        let named = table.blanket_globs.iter().filter(move |index| {
+            self.rules.get(**index).is_some_and(|rule| rule.name().matches(tool))
+        });
+        self.pick(exact.chain(named).copied().collect())
+    }
+
+    /// The command rules of a tool that may speak of a command with one of these first words.
+    pub(crate) fn commands(&self, behavior: Behavior, tool: &str, words: &[&str]) -> Vec<&Rule> {
+        let mut found = Vec::new();
+        if let Some(table) = self.table(behavior).commands.get(tool) {
+            found.extend(&table.open);
+            for word in words {
+                found.extend(table.by_word.get(*word).into_iter().flatten());
+            }
+        }
+        self.pick(found)
+    }
+
+    /// All command rules of a tool.
+    pub(crate) fn all_commands(&self, behavior: Behavior, tool: &str) -> Vec<&Rule> {
+        let table = self.table(behavior).commands.get(tool);
+        let found =
+            table.into_iter().flat_map(|table| table.by_word.values().flatten().chain(&table.open));
+        self.pick(found.copied().collect())
+    }
+
+    /// The remaining rules with a specifier about this tool: hosts, agents, skills, parameters.
+    pub(crate) fn scoped(&self, behavior: Behavior, tool: &str) -> Vec<&Rule> {
+        let found = self.table(behavior).scoped.iter().copied();
+        let mut rules = self.pick(found.collect());
+        rules.retain(|rule| rule.name().matches(tool));
+        rules
+    }
+
+    /// Any path rule of this kind.
+    pub(crate) fn any_path(&self, behavior: Behavior, family: Family) -> Option<&Rule> {
+        let groups = &self.table(behavior).paths(family).groups;
+        let owners =
+            groups.iter().flat_map(|(_, group)| group.owners.iter().chain(&group.anchored));
+        self.pick(owners.map(|(position, _)| *position).collect()).first().copied()
+    }
+
+    /// The path rules that match `path`.
+    pub(crate) fn paths(
+        &self,
+        behavior: Behavior,
+        family: Family,
+        path: &Path,
+        roots: Roots,
+        anchors: Anchors<'_>,
+    ) -> Vec<&Rule> {
+        let mut found = Vec::new();
+        for (anchor, group) in &self.table(behavior).paths(family).groups {
+            for directory in anchors(anchor) {
+                if let Some(relative) = crate::paths::lexical::relative(path, &directory) {
+                    group.collect(&relative, behavior, roots, &mut found);
+                }
+            }
+        }
+        self.pick(found)
+    }
+
+    /// The rules of these indices, highest source first.
+    fn pick(&self, mut found: Vec<usize>) -> Vec<&Rule> {
+        found.sort_unstable();
+        found.dedup();
+        let mut rules: Vec<&Rule> =
+            found.into_iter().filter_map(|index| self.rules.get(index)).collect();
+        rules.sort_by_key(|rule| rule.origin().source);
+        rules
+    }
+
+    fn table(&self, behavior: Behavior) -> &Table {
+        let index = self.index.get_or_init(|| Arc::new(Index::new(&self.rules, &self.linked)));
+        match behavior {
+            Behavior::Allow => &index.allow,
+            Behavior::Ask => &index.ask,
+            Behavior::Deny => &index.deny,
+        }
+    }
+}
+
+impl Extend<Rule> for Ruleset {
+    fn extend<T: IntoIterator<Item = Rule>>(&mut self, rules: T) {
+        self.rules.extend(rules);
+        self.index = OnceLock::new();
+    }
+}
+
+impl FromIterator<Rule> for Ruleset {
+    fn from_iter<T: IntoIterator<Item = Rule>>(rules: T) -> Self {
+        let mut set = Self::default();
+        set.extend(rules);
+        set
+    }
+}
+
+/// The rules by behavior.
+#[derive(Debug, Default)]
+struct Index {
+    allow: Table,
+    ask: Table,
+    deny: Table,
+}
+
+/// The rules of one behavior.
+#[derive(Debug, Default)]
+struct Table {
+    blankets: BTreeMap<String, Vec<usize>>,
+    blanket_globs: Vec<usize>,
+    commands: BTreeMap<String, CommandTable>,
+    read: PathTable,
+    edit: PathTable,
+    scoped: Vec<usize>,
+}
+
+/// Command rules by their first word.
+#[derive(Debug, Default)]
+struct CommandTable {
+    by_word: BTreeMap<String, Vec<usize>>,
+    /// Rules that do not fix the first word.
+    open: Vec<usize>,
+}
+
+/// Path rules by anchor.
+#[derive(Debug, Default)]
+struct PathTable {
+    groups: Vec<(Anchor, PathGroup)>,
+}
+
+/// The path rules of one anchor, as one set of globs.
+#[derive(Debug, Default)]
+struct PathGroup {
+    /// `None` if the set is too large to compile: then doubt decides.
+    globs: Option<GlobSet>,
+    /// For each glob: the rule, and whether it is the root of a `dir/**`.
+    owners: Vec<(usize, bool)>,
+    /// Rules about the anchor itself, in the same form.
+    anchored: Vec<(usize, bool)>,
+}
+
+impl Index {
+    fn new(rules: &[Rule], linked: &[(usize, PathPattern)]) -> Self {
+        let mut index = Self::default();
+        let mut paths = BTreeMap::new();
+        for (position, rule) in rules.iter().enumerate() {
+            let table = index.table(rule.behavior());
+            match rule.spec() {
+                None => match rule.name() {
+                    NamePattern::Exact(name) => {
+                        table.blankets.entry(name.clone()).or_default().push(position)
+                    }
+                    NamePattern::Server(_) | NamePattern::Glob(..) => {
+                        table.blanket_globs.push(position)
+                    }
+                },
+                Some(Spec::Command(spec)) => {
+                    let commands = table.commands.entry(rule.tool().to_owned()).or_default();
+                    match spec
+                        .pattern
+                        .first_word()
+                        .filter(|_| !spec.spans && spec.unquoted.is_none())
+                    {
+                        Some(word) => {
+                            commands.by_word.entry(word.to_owned()).or_default().push(position)
+                        }
+                        None => commands.open.push(position),
+                    }
+                }
+                Some(Spec::Read(pattern)) => add_path(&mut paths, rule, false, position, pattern),
+                Some(Spec::Edit(pattern)) => add_path(&mut paths, rule, true, position, pattern),
+                Some(Spec::Domain(_) | Spec::Agent(_) | Spec::Skill(_) | Spec::Parameter(..)) => {
+                    table.scoped.push(position);
+                }
+                Some(Spec::Unused) => {}
+            }
+        }
+        for (position, pattern) in linked {
+            if let Some(rule) = rules.get(*position) {
+                let edits = matches!(rule.spec(), Some(Spec::Edit(_)));
+                add_path(&mut paths, rule, edits, *position, pattern);
+            }
+        }
+        for ((behavior, edits, anchor), patterns) in paths {
+            let table = index.table(behavior);
+            let table = if edits { &mut table.edit } else { &mut table.read };
+            table.groups.push((anchor, PathGroup::new(patterns)));
+        }
+        index
+    }
+
+    fn table(&mut self, behavior: Behavior) -> &mut Table {
+        match behavior {
+            Behavior::Allow => &mut self.allow,
+            Behavior::Ask => &mut self.ask,
+            Behavior::Deny => &mut self.deny,
+        }
+    }
+}
+
+type PathKey = (Behavior, bool, Anchor);
+
+fn add_path<'a>(
+    paths: &mut BTreeMap<PathKey, Vec<(usize, &'a PathPattern)>>,
+    rule: &Rule,
+    edits: bool,
+    position: usize,
+    pattern: &'a PathPattern,
+) {
+    paths
+        .entry((rule.behavior(), edits, pattern.anchor.clone()))
+        .or_default()
+        .push((position, pattern));
+}
+
+impl Table {
+    fn paths(&self, family: Family) -> &PathTable {
+        match family {
+            Family::Read => &self.read,
+            Family::Edit => &self.edit,
+        }
+    }
+}
+
+impl PathGroup {
+    fn new(patterns: Vec<(usize, &PathPattern)>) -> Self {
+        let mut group = Self::default();
+        let mut globs: Vec<Glob> = Vec::new();
+        for (position, pattern) in patterns {
+            match &pattern.itself {
+                Some(glob) => {
+                    globs.push(glob.clone());
+                    group.owners.push((position, pattern.open));
+                }
+                None => group.anchored.push((position, pattern.open)),
+            }
+            globs.push(pattern.beneath.clone());
+            group.owners.push((position, false));
+        }
+        let mut builder = GlobSetBuilder::new();
+        for glob in globs {
+            builder.add(glob);
+        }
+        group.globs = builder.build().ok();
+        group
+    }
+
+    fn collect(&self, relative: &str, behavior: Behavior, roots: Roots, found: &mut Vec<usize>) {
+        let mut add = |(position, is_root): (usize, bool)| {
+            if !is_root || roots == Roots::Included {
+                found.push(position);
+            }
+        };
+        if relative.is_empty() {
+            self.anchored.iter().copied().for_each(add);
+            return;
+        }
+        match &self.globs {
+            Some(globs) => {
+                for index in globs.matches_candidate(&Candidate::new(relative)) {
+                    self.owners.get(index).copied().into_iter().for_each(&mut add);
+                }
+            }
+            // Too many globs to compile: a deny or ask holds, an allow does not.
+            None if behavior == Behavior::Allow => {}
+            None => self.owners.iter().copied().for_each(add),
+        }
+    }
+}

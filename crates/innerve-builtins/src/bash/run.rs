@@ -1,0 +1,339 @@
+//! Runs a command in the foreground: start, watch, and make a result of what came.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use innerve_bash::Class;
+use innerve_tool::port::{ExitStatus, OutputSink, ProcessRequest, RunningProcess};
+use innerve_tool::{CallContext, SessionChange, Spooled, ToolError, ToolOutput, code};
+
+use super::capture::{Capture, Captured, Raw, TAIL_CHARS};
+use super::directory::{self, EndDirectory, Next};
+use super::exit;
+use super::text::last_chars;
+use super::{BashImage, BashInput, BashOutput, BashProgress, BashTool, environment};
+
+/// How often progress is told at most.
+const PROGRESS: Duration = Duration::from_millis(200);
+/// How much of the output progress tells, in characters.
+const PROGRESS_CHARS: usize = 400;
+/// How much of the end stands before the beginning when output is cut, in characters: so that it is seen in a preview.
+const ENDING_CHARS: usize = 600;
+
+/// How a watched command ended.
+enum Ended {
+    Exit(ExitStatus),
+    TimedOut,
+    Interrupted,
+    Lost(std::io::Error),
+}
+
+/// Where a command starts.
+pub(super) struct Start {
+    pub(super) cwd: PathBuf,
+    /// What to say when that is not the session's directory.
+    note: Option<String>,
+}
+
+impl BashTool {
+    pub(super) async fn run(
+        &self,
+        input: &BashInput,
+        context: &CallContext<BashProgress>,
+    ) -> Result<ToolOutput<BashOutput>, ToolError> {
+        let start = match start(input, context)? {
+            Ok(start) => start,
+            Err(refused) => return Ok(refused),
+        };
+        // A sub-agent's directory never moves, hence it need not be known.
+        let end_directory = match context.session.agent_id {
+            None => EndDirectory::prepare(&self.options.scratch),
+            Some(_) => None,
+        };
+        let capture = Arc::new(Capture::new(
+            Arc::clone(&self.spool),
+            context.tool_use_id.clone(),
+            self.options.max_output_chars,
+        ));
+        let mut request = self.request(input, &start.cwd);
+        request.env.extend(end_directory.as_ref().map(EndDirectory::variable));
+
+        let sink: Arc<dyn OutputSink> = Arc::<Capture>::clone(&capture);
+        let mut process = self.spawn(request, sink).await?;
+        let limit = self.limit(input);
+        let ended = self.watch(process.as_mut(), &capture, limit, context).await;
+        drop(process);
+
+        let end = end_directory.as_ref().and_then(EndDirectory::read);
+        let captured = capture
+            .finish()
+            .ok_or_else(|| ToolError::new(code::IO, "the output of the command is lost"))?;
+        Finished { input, context, start, end, captured }.into_result(&ended, limit)
+    }
+
+    pub(super) fn request(&self, input: &BashInput, cwd: &Path) -> ProcessRequest {
+        ProcessRequest {
+            program: self.options.shell.clone(),
+            args: ["--noprofile", "--norc", "-c", &input.command].map(str::to_owned).to_vec(),
+            cwd: cwd.to_owned(),
+            env: environment::set(cwd),
+            env_remove: environment::removed(),
+        }
+    }
+
+    pub(super) async fn spawn(
+        &self,
+        request: ProcessRequest,
+        sink: Arc<dyn OutputSink>,
+    ) -> Result<Box<dyn RunningProcess>, ToolError> {
+        let what = format!("{} cannot be started", request.program.display());
+        self.processes.spawn(request, sink).await.map_err(|error| ToolError::io(&what, &error))
+    }
+
+    /// Waits for the end, tells progress, and ends the command when its time is over or the call is cancelled.
+    async fn watch(
+        &self,
+        process: &mut dyn RunningProcess,
+        capture: &Capture,
+        limit: Duration,
+        context: &CallContext<BashProgress>,
+    ) -> Ended {
+        let started = self.clock.instant();
+        let mut timer = self.clock.sleep(limit);
+        let mut tick = self.clock.sleep(PROGRESS);
+        let mut told = 0;
+        let ended = {
+            let mut exit = process.wait();
+            loop {
+                tokio::select! {
+                    biased;
+                    status = &mut exit => break match status {
+                        Ok(status) => Ended::Exit(status),
+                        Err(error) => Ended::Lost(error),
+                    },
+                    () = context.cancellation.cancelled() => break Ended::Interrupted,
+                    () = &mut timer => break Ended::TimedOut,
+                    () = &mut tick => {
+                        tick = self.clock.sleep(PROGRESS);
+                        let (tail, counts) = capture.tail(PROGRESS_CHARS);
+                        if counts.bytes != told {
+                            told = counts.bytes;
+                            let elapsed = self.clock.instant().saturating_duration_since(started);
+                            context.progress.report(&BashProgress {
+                                tail,
+                                bytes: counts.bytes,
+                                lines: counts.lines(),
+                                elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
+                            });
+                        }
+                    }
+                }
+            }
+        };
+        match ended {
+            Ended::Exit(_) => {}
+            Ended::TimedOut | Ended::Interrupted | Ended::Lost(_) => {
+                // An error means that it does not end although it was forced to; there is nothing left to do.
+                drop(process.kill().await);
+            }
+        }
+        ended
+    }
+}
+
+/// Where the command starts: the session's directory, or the one the session began in when that is gone.
+///
+/// A command that was judged for the lost directory and might change something is not run in another one: `rm -r *`
+/// must not hit the project instead. The session goes back, so that the next attempt is judged for where it runs.
+pub(super) fn start(
+    input: &BashInput,
+    context: &CallContext<BashProgress>,
+) -> Result<Result<Start, ToolOutput<BashOutput>>, ToolError> {
+    let session = &context.session;
+    if context.cwd.is_dir() {
+        return Ok(Ok(Start { cwd: context.cwd.clone(), note: None }));
+    }
+    let gone = format!("The shell's directory {} no longer exists", context.cwd.display());
+    let original = session.original_cwd.clone();
+    if context.cwd == original || !original.is_dir() {
+        return Err(ToolError::new(code::NOT_FOUND, format!("{gone}, so that nothing can run there")));
+    }
+    if innerve_bash::analyze(&input.command).class() <= Class::ReadOnly {
+        let note = format!("{gone}. Shell cwd was reset to {}", original.display());
+        return Ok(Ok(Start { cwd: original, note: Some(note) }));
+    }
+    let words = format!(
+        "{gone}. The command was not run, since it was meant for that directory. Shell cwd was reset to {}",
+        original.display()
+    );
+    if session.agent_id.is_some() {
+        return Err(ToolError::new(code::NOT_FOUND, words));
+    }
+    let mut output = ToolOutput::new(BashOutput { stderr: words, ..BashOutput::default() });
+    output.changes.push(SessionChange::SetCwd(original));
+    Ok(Err(output))
+}
+
+/// A command that has ended, on its way to a result.
+struct Finished<'a> {
+    input: &'a BashInput,
+    context: &'a CallContext<BashProgress>,
+    start: Start,
+    /// The directory it ended in, if it told.
+    end: Option<PathBuf>,
+    captured: Captured,
+}
+
+impl Finished<'_> {
+    fn into_result(
+        self,
+        ended: &Ended,
+        limit: Duration,
+    ) -> Result<ToolOutput<BashOutput>, ToolError> {
+        match *ended {
+            Ended::Exit(ExitStatus::Code(0)) => Ok(self.success(0, None)),
+            Ended::Exit(ExitStatus::Code(exit_code)) => {
+                let meaning = if exit_code == 1 { exit::benign(&self.input.command) } else { None };
+                match meaning {
+                    Some(meaning) => Ok(self.success(exit_code, Some(meaning))),
+                    None => Err(self.failure(code::FAILED, &format!("Exit code {exit_code}"))),
+                }
+            }
+            Ended::Exit(ExitStatus::Signal(signal)) => {
+                Err(self.failure(code::FAILED, &exit::killed_by(signal)))
+            }
+            Ended::TimedOut => {
+                let words = format!("Command timed out after {}", exit::spoken(limit));
+                Err(self.failure(code::TIMED_OUT, &words))
+            }
+            Ended::Interrupted => {
+                let words = ToolError::interrupted();
+                Err(self.failure(code::INTERRUPTED, words.message()))
+            }
+            Ended::Lost(ref error) => {
+                Err(self.failure(code::IO, &format!("the end of the command is not known: {error}")))
+            }
+        }
+    }
+
+    /// An error carries no changes, so that the session stays where it is; the model is told if it may think otherwise.
+    fn failure(self, code: &'static str, what: &str) -> ToolError {
+        let cwd = &self.context.cwd;
+        let mut notes: Vec<String> = self.start.note.into_iter().collect();
+        if let Some(end) = &self.end
+            && directory::next(&self.start.cwd, end, &self.context.session) != Next::Stay
+        {
+            notes.push(format!("Shell cwd was reset to {}", cwd.display()));
+        }
+        let captured = self.captured;
+        let message = exit::failure(what, &captured.text, captured.counts, &notes);
+        captured.raw.discard();
+        ToolError::new(code, message)
+    }
+
+    fn success(self, exit_code: i32, meaning: Option<&str>) -> ToolOutput<BashOutput> {
+        let Self { context, start, end, captured, input: _ } = self;
+        let mut notes: Vec<String> = Vec::new();
+        let mut changes = Vec::new();
+        if context.session.agent_id.is_none() {
+            let original = &context.session.original_cwd;
+            let next = end.map_or(Next::Stay, |end| {
+                directory::next(&start.cwd, &end, &context.session)
+            });
+            match next {
+                Next::Stay if start.note.is_some() => {
+                    changes.push(SessionChange::SetCwd(original.clone()));
+                }
+                Next::Stay => {}
+                Next::Move(directory) => changes.push(SessionChange::SetCwd(directory)),
+                Next::Reset => {
+                    if context.cwd != *original {
+                        changes.push(SessionChange::SetCwd(original.clone()));
+                    }
+                    notes.push(format!("Shell cwd was reset to {}", original.display()));
+                }
+            }
+        }
+        notes.splice(0..0, start.note);
+
+        let counts = captured.counts;
+        let mut data = BashOutput {
+            is_image: captured.image.is_some(),
+            exit_code: Some(exit_code),
+            return_code_interpretation: meaning.map(str::to_owned),
+            bytes: counts.bytes,
+            lines: counts.lines(),
+            ..BashOutput::default()
+        };
+        let mut kept = Kept::default();
+        if captured.is_cut || captured.has_large_image {
+            kept = keep(captured.raw);
+            notes.extend(kept.note);
+        } else {
+            captured.raw.discard();
+        }
+        data.stdout = match captured.text.whole() {
+            Some(whole) => whole.to_owned(),
+            None => cut(&captured.text, &counts.to_string()),
+        };
+        if captured.has_large_image {
+            notes.push(match &kept.spooled {
+                Some(spooled) => format!(
+                    "The output is an image that is too large to be shown; it is in {}",
+                    spooled.path.display()
+                ),
+                None => "The output is an image that is too large to be shown".to_owned(),
+            });
+        }
+        if let Some(spooled) = &kept.spooled {
+            data.persisted_output_path = Some(spooled.path.display().to_string());
+            data.persisted_output_size = Some(spooled.bytes);
+        }
+        data.image = captured
+            .image
+            .map(|image| BashImage { media_type: image.media_type.to_owned(), data: image.data });
+        data.stderr = notes.join("\n");
+        ToolOutput { data, messages: Vec::new(), changes, spooled: kept.spooled }
+    }
+}
+
+/// What became of the bytes.
+#[derive(Default)]
+struct Kept {
+    spooled: Option<Spooled>,
+    note: Option<String>,
+}
+
+fn keep(raw: Raw) -> Kept {
+    let lost = |reason: &str| Kept {
+        spooled: None,
+        note: Some(format!("The full output could not be kept: {reason}")),
+    };
+    match raw {
+        Raw::File(file) => {
+            let path = file.path();
+            let (given, bytes) = file.counts();
+            if let Err(error) = file.keep() {
+                return lost(&error.to_string());
+            }
+            let note = (bytes < given)
+                .then(|| format!("The file holds only the first {bytes} of {given} bytes of output"));
+            Kept { spooled: Some(Spooled { path, bytes }), note }
+        }
+        Raw::Lost(reason) => lost(&reason),
+        Raw::Memory(_) => Kept::default(),
+    }
+}
+
+/// Text that is too long for a conversation: how much it is and how it ends, since a preview shows only the first lines
+/// of this; then its beginning and its end.
+fn cut(text: &super::text::Window, counts: &str) -> String {
+    let (first, left_out, last) = text.ends(usize::MAX, TAIL_CHARS);
+    let ending = last_chars(last.trim_end_matches('\n'), ENDING_CHARS);
+    let whole_lines = ending.split_once('\n').map_or(ending, |(_, lines)| lines);
+    format!(
+        "Output of {counts}. Its last lines:\n{whole_lines}\n\nFrom the start:\n{first}\n{}\n{last}",
+        exit::truncated(left_out)
+    )
+}

@@ -10,6 +10,15 @@ mod effects;
 mod opaque;
 mod word;
 
+mod commands;
+mod directory;
+mod judge;
+mod raw;
+mod read;
+mod secrets;
+mod tree;
+mod variables;
+
 pub use analysis::{Analysis, Commands, Opaque};
 pub use command::{Assignment, Command, Context, Redirection, RedirectionKind, Span};
 pub use effects::{Class, Effect, Effects};
@@ -25,13 +34,11 @@ pub fn analyze(command: &str) -> Analysis {
 
 /// As [`analyze`], with the directory that the command starts in (an absolute path), so that `cd` can be followed.
 pub fn analyze_in(command: &str, cwd: Option<&str>) -> Analysis {
-    let _ = (command, cwd);
-    Analysis::Opaque(Opaque {
-        reason: OpaqueReason {
-            code: OpaqueCode::Syntax,
-            message: String::new(),
-            span: Span { start: 0, end: command.len() },
-        },
-        found: Vec::new(),
-    })
+    let mut findings = read::Findings::default();
+    read::Reader::new(&mut findings, command, cwd).read(read::Scope::top());
+    let commands = judge::settle(findings.found);
+    match findings.refusal {
+        None => Analysis::Commands(Commands(commands)),
+        Some(reason) => Analysis::Opaque(Opaque { reason, found: commands }),
+    }
 }

@@ -49,3 +49,12 @@ impl OpaqueCode {
         }
     }
 }
+
+/// A refusal on its way out of the walk.
+pub(crate) type Refusal = OpaqueReason;
+
+impl OpaqueReason {
+    pub(crate) fn new(code: OpaqueCode, message: impl Into<String>, span: Span) -> Self {
+        Self { code, message: message.into(), span }
+    }
+}

@@ -1,0 +1,85 @@
+//! The simulated working directory: what relative paths are joined to after `cd`.
+
+use crate::{Word, WordPart};
+
+/// Stands for text that is not statically known inside a displayed path.
+pub(crate) const UNKNOWN: char = '\u{1}';
+
+/// Where the shell stands, as far as it is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Directory {
+    /// The path as `cd` was told, joined; empty at the start; `None` when it is not known.
+    path: Option<String>,
+    /// The same for looking for well-known places only: `~` for the home directory, [`UNKNOWN`] for the rest.
+    shown: String,
+}
+
+impl Directory {
+    /// The directory in which the text starts.
+    pub(crate) fn start() -> Self {
+        Self { path: Some(String::new()), shown: String::new() }
+    }
+
+    /// A directory that is not known.
+    pub(crate) fn unknown() -> Self {
+        Self { path: None, shown: UNKNOWN.to_string() }
+    }
+
+    /// The path as `cd` was told; empty at the start.
+    pub(crate) fn path(&self) -> Option<&str> {
+        self.path.as_deref()
+    }
+
+    /// The directory that `cd word` leads to.
+    pub(crate) fn enter(&self, word: &Word) -> Self {
+        Self { path: self.resolve(word), shown: self.show(word) }
+    }
+
+    /// What is left when either of two ways may have been taken.
+    pub(crate) fn merge(&self, other: &Self) -> Self {
+        if self == other { self.clone() } else { Self::unknown() }
+    }
+
+    /// The path that `word` names, or `None` when it is dynamic or relative to an unknown directory.
+    pub(crate) fn resolve(&self, word: &Word) -> Option<String> {
+        let text = word.literal()?;
+        if text.starts_with('/') {
+            return Some(text.to_owned());
+        }
+        Some(join(self.path.as_deref()?, text))
+    }
+
+    /// The path that `word` names, with placeholders, for recognizing well-known places.
+    pub(crate) fn show(&self, word: &Word) -> String {
+        join(&self.shown, &shown(word))
+    }
+}
+
+/// A word with `~` for the home directory and [`UNKNOWN`] for what is not known.
+pub(crate) fn shown(word: &Word) -> String {
+    match word {
+        Word::Literal(text) => text.clone(),
+        Word::Dynamic(dynamic) => dynamic
+            .parts
+            .iter()
+            .map(|part| match part {
+                WordPart::Literal(text) | WordPart::Glob(text) => text.clone(),
+                WordPart::Variable(name) if name == "HOME" => "~".to_owned(),
+                WordPart::Tilde(user) => format!("~{user}"),
+                WordPart::Variable(_) | WordPart::Other(_) => UNKNOWN.to_string(),
+            })
+            .collect(),
+    }
+}
+
+fn join(directory: &str, path: &str) -> String {
+    if directory.is_empty() || path.starts_with('/') || path.starts_with('~') {
+        path.to_owned()
+    } else if path.is_empty() {
+        directory.to_owned()
+    } else if directory.ends_with('/') {
+        format!("{directory}{path}")
+    } else {
+        format!("{directory}/{path}")
+    }
+}

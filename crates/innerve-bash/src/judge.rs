@@ -1,0 +1,455 @@
+//! What a simple command does: wrappers, builtins, the command table, redirections and assignments.
+
+mod builtins;
+mod find;
+mod options;
+mod programs;
+mod scripts;
+mod wrappers;
+
+use crate::directory::Directory;
+use crate::opaque::Refusal;
+use crate::read::{Argument, Reader, Scope, Simple, Step};
+use crate::secrets::{is_secret_path, is_secret_variable};
+use crate::variables::{self, VariableKind};
+use crate::{
+    Class, Command, Context, Effect, Effects, OpaqueCode, Redirection, RedirectionKind, Span, Word,
+    WordPart, commands,
+};
+
+pub(crate) use builtins::is_known;
+pub(crate) use options::{Dynamic, Parsed, Value};
+pub(crate) use scripts::{is_reading_awk, is_reading_sed};
+
+/// Words that start or end compound commands.
+const RESERVED: &[&str] = &[
+    "if", "then", "else", "elif", "fi", "case", "esac", "for", "select", "while", "until", "do",
+    "done", "in", "function", "time", "coproc", "{", "}", "!", "[[", "]]",
+];
+
+/// Most wrappers around one command.
+const MAX_WRAPPERS: usize = 8;
+
+/// Whether `name` is a reserved word.
+pub(crate) fn is_reserved(name: &str) -> bool {
+    RESERVED.contains(&name)
+}
+
+/// A command with what the whole text decides about it later.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    pub(crate) command: Command,
+    /// Whether it only assigns a variable that a later program may read.
+    pub(crate) assigns_plain: bool,
+    /// Whether the shell runs it without a program.
+    pub(crate) builtin: bool,
+}
+
+/// What one command does.
+#[derive(Clone, Debug)]
+pub(crate) struct Judgement {
+    pub(crate) class: Class,
+    pub(crate) effects: Effects,
+    pub(crate) complete: bool,
+    pub(crate) reads: Vec<Option<String>>,
+    pub(crate) writes: Vec<Option<String>>,
+    pub(crate) deletes: Vec<Option<String>>,
+}
+
+impl Judgement {
+    pub(crate) fn new(class: Class, effects: &[Effect]) -> Self {
+        Self {
+            class,
+            effects: Effects::of(effects),
+            complete: true,
+            reads: Vec::new(),
+            writes: Vec::new(),
+            deletes: Vec::new(),
+        }
+    }
+
+    pub(crate) fn neutral() -> Self {
+        Self::new(Class::Neutral, &[])
+    }
+
+    /// Anything may happen.
+    pub(crate) fn unknown() -> Self {
+        let mut judgement = Self::new(Class::Unknown, &[Effect::ExecUnknown]);
+        judgement.complete = false;
+        judgement
+    }
+
+    /// Adds `class` and `effect` to what is known.
+    pub(crate) fn raise(&mut self, class: Class, effect: Effect) {
+        self.class = self.class.max(class);
+        self.effects = self.effects.with(effect);
+    }
+
+    /// Takes back that everything is known.
+    pub(crate) fn doubt(&mut self) {
+        self.raise(Class::Unknown, Effect::ExecUnknown);
+        self.complete = false;
+    }
+
+    /// Adds a file that is read; its contents may be secret.
+    pub(crate) fn read(&mut self, word: &Word, directory: &Directory) {
+        if word.literal() == Some("-") {
+            return;
+        }
+        self.effects = self.effects.with(Effect::Read);
+        self.reads.push(directory.resolve(word));
+        if is_secret_path(&directory.show(word)) {
+            self.raise(Class::Unknown, Effect::Secret);
+        }
+    }
+
+    /// Adds a file whose metadata is read.
+    pub(crate) fn look_at(&mut self, word: &Word, directory: &Directory) {
+        self.effects = self.effects.with(Effect::Read);
+        self.reads.push(directory.resolve(word));
+    }
+
+    /// Adds a file that is created or changed.
+    pub(crate) fn write(&mut self, word: &Word, directory: &Directory) {
+        self.raise(Class::Write, Effect::Write);
+        self.writes.push(directory.resolve(word));
+    }
+
+    /// Adds a file that is removed.
+    pub(crate) fn delete(&mut self, word: &Word, directory: &Directory) {
+        self.raise(Class::Write, Effect::Delete);
+        self.deletes.push(directory.resolve(word));
+    }
+
+    /// Adds what a redirection does.
+    fn redirect(&mut self, redirection: &Redirection, directory: &Directory) {
+        self.look_for_secrets(&redirection.target);
+        let target = redirection.target.literal();
+        if target.is_some_and(|path| path.starts_with("/dev/tcp/") || path.starts_with("/dev/udp/"))
+        {
+            self.raise(Class::Unknown, Effect::Network);
+            self.complete = false;
+            return;
+        }
+        if target.is_some_and(is_descriptor) {
+            return;
+        }
+        match redirection.kind {
+            RedirectionKind::Duplicate | RedirectionKind::Text => {}
+            RedirectionKind::Read => {
+                self.read(&redirection.target, directory);
+                if self.class == Class::Neutral {
+                    self.class = Class::ReadOnly;
+                }
+            }
+            RedirectionKind::Write | RedirectionKind::Append => {
+                self.write(&redirection.target, directory);
+                if target.is_none_or(is_device) {
+                    self.class = Class::Unknown;
+                }
+            }
+        }
+    }
+
+    /// Raises the class when a word holds a variable that usually is a secret.
+    pub(crate) fn look_for_secrets(&mut self, word: &Word) {
+        let Word::Dynamic(dynamic) = word else { return };
+        let secret = dynamic.parts.iter().any(|part| match part {
+            WordPart::Variable(name) => is_secret_variable(name),
+            WordPart::Other(raw) => raw.starts_with("${") && is_secret_variable(raw),
+            WordPart::Literal(_) | WordPart::Tilde(_) | WordPart::Glob(_) => false,
+        });
+        if secret {
+            self.raise(Class::Unknown, Effect::Secret);
+        }
+    }
+}
+
+/// `/dev/null` and the standard descriptors: nothing is written to a file.
+fn is_descriptor(path: &str) -> bool {
+    matches!(path, "/dev/null" | "/dev/stdin" | "/dev/stdout" | "/dev/stderr" | "/dev/tty")
+        || path
+            .strip_prefix("/dev/fd/")
+            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Devices and kernel files: writing there is never a mere write.
+fn is_device(path: &str) -> bool {
+    ["/dev/", "/proc/", "/sys/"].iter().any(|place| path.starts_with(place))
+}
+
+/// A command about to be judged.
+#[derive(Clone, Debug)]
+pub(crate) struct Call<'a> {
+    pub(crate) words: Vec<Argument<'a>>,
+    pub(crate) assignments: Vec<crate::Assignment>,
+    pub(crate) redirections: Vec<Redirection>,
+    pub(crate) span: Span,
+    pub(crate) wrappers: Vec<String>,
+    /// Whether an assignment is in effect that some program may read.
+    pub(crate) plain_environment: bool,
+    /// Whether a program starts it, so that builtins are not meant.
+    pub(crate) executed: bool,
+}
+
+impl<'a> Reader<'a> {
+    /// Judges a simple command and everything it wraps.
+    pub(crate) fn run(&mut self, simple: Simple<'a>, scope: Scope) -> Step {
+        let Some(first) = simple.words.first() else {
+            return self.bare(simple, scope);
+        };
+        if let Err(refusal) = check_name(first, &simple) {
+            self.found_only(&simple, scope);
+            return Err(refusal);
+        }
+        let plain_environment = match self.environment(&simple) {
+            Ok(plain) => plain,
+            Err(refusal) => {
+                self.found_only(&simple, scope);
+                return Err(refusal);
+            }
+        };
+        let Simple { words, assignments, redirections, span } = simple;
+        let wrappers = self.wrappers.clone();
+        self.call(
+            Call {
+                words,
+                assignments,
+                redirections,
+                span,
+                wrappers,
+                plain_environment,
+                executed: false,
+            },
+            scope,
+        )?;
+        Ok(())
+    }
+
+    /// Lists a command that is refused.
+    pub(crate) fn found_only(&mut self, simple: &Simple<'a>, scope: Scope) {
+        let call = Call {
+            words: simple.words.clone(),
+            assignments: simple.assignments.clone(),
+            redirections: simple.redirections.clone(),
+            span: simple.span,
+            wrappers: self.wrappers.clone(),
+            plain_environment: false,
+            executed: false,
+        };
+        self.push(&call, Judgement::unknown(), scope);
+    }
+
+    /// Whether the assignments before a command set something that programs may read; refuses dangerous ones.
+    fn environment(&self, simple: &Simple<'a>) -> Step<bool> {
+        let name = simple.words.first().and_then(|word| word.word.literal()).unwrap_or_default();
+        let mut plain = false;
+        for assignment in &simple.assignments {
+            let kind = variables::kind(&assignment.name);
+            let upper = assignment.name.bytes().any(|byte| byte.is_ascii_uppercase());
+            match kind {
+                VariableKind::Inert => plain |= upper && assignment.value.literal().is_none(),
+                VariableKind::Plain => plain = true,
+                VariableKind::Meaning if assignment.name == "IFS" && name == "read" => {}
+                VariableKind::Meaning => {
+                    let message = format!(
+                        "assigning `{}` changes what later text or programs mean",
+                        assignment.name
+                    );
+                    return Err(Refusal::new(OpaqueCode::ChangesState, message, simple.span));
+                }
+                VariableKind::Evaluated => {
+                    let message =
+                        format!("bash evaluates what is assigned to `{}`", assignment.name);
+                    return Err(Refusal::new(OpaqueCode::EvaluatesData, message, simple.span));
+                }
+            }
+        }
+        Ok(plain)
+    }
+
+    /// Judges a command without words.
+    fn bare(&mut self, simple: Simple<'a>, scope: Scope) -> Step {
+        let plain = match self.environment(&simple) {
+            Ok(plain) => plain,
+            Err(refusal) => {
+                self.found_only(&simple, scope);
+                return Err(refusal);
+            }
+        };
+        let judgement = Judgement::new(Class::ReadOnly, &[]);
+        let Simple { words, assignments, redirections, span } = simple;
+        let wrappers = self.wrappers.clone();
+        let call = Call {
+            words,
+            assignments,
+            redirections,
+            span,
+            wrappers,
+            plain_environment: plain,
+            executed: false,
+        };
+        let index = self.push(&call, judgement, scope);
+        if let Some(found) = self.findings.found.get_mut(index) {
+            found.builtin = true;
+            found.assigns_plain = plain;
+        }
+        Ok(())
+    }
+
+    /// Judges a command whose name is static; gives its place in the findings.
+    pub(crate) fn call(&mut self, call: Call<'a>, scope: Scope) -> Step<usize> {
+        let index = self.push(&call, Judgement::unknown(), scope);
+        if call.wrappers.len() > MAX_WRAPPERS {
+            return Err(Refusal::new(
+                OpaqueCode::TooLarge,
+                "too many wrappers around a command",
+                call.span,
+            ));
+        }
+        let Some(name) =
+            call.words.first().and_then(|first| first.word.literal()).map(str::to_owned)
+        else {
+            return Err(Refusal::new(
+                OpaqueCode::DynamicCommand,
+                "the name of the program is not known",
+                call.span,
+            ));
+        };
+        let mut builtin = false;
+        let mut judgement = if let Some(judgement) = self.wrapper(&name, &call, scope)? {
+            judgement
+        } else if let Some(judgement) = self.builtin(&name, &call)? {
+            builtin = true;
+            judgement
+        } else {
+            let bare = bare_name(&name);
+            let mut judgement = programs::judge(bare, &call.words, &self.directory, self.cwd);
+            if call.plain_environment && !commands::ignores_environment(bare) {
+                if judgement.class <= Class::ReadOnly {
+                    judgement.doubt();
+                }
+                judgement.complete = false;
+            }
+            judgement
+        };
+        if judgement.class == Class::Unknown && judgement.effects.is_empty() {
+            judgement.doubt();
+        }
+        self.finish(index, judgement, &call);
+        if let Some(found) = self.findings.found.get_mut(index) {
+            found.builtin = builtin;
+            found.assigns_plain =
+                builtin && name == "export" && builtins::exports_plain(&call.words);
+        }
+        Ok(index)
+    }
+
+    /// Appends a command to the findings.
+    fn push(&mut self, call: &Call<'a>, judgement: Judgement, scope: Scope) -> usize {
+        let index = self.findings.found.len();
+        let mut redirections = call.redirections.clone();
+        redirections.extend(self.around.iter().map(|around| around.redirection.clone()));
+        let command = Command {
+            span: call.span,
+            argv: call.words.iter().map(|argument| argument.word.clone()).collect(),
+            assignments: call.assignments.clone(),
+            redirections,
+            context: if scope.substitutions == 0 && self.level > 0 && scope.context == Context::Top
+            {
+                Context::Top
+            } else {
+                scope.context
+            },
+            unwrapped_from: call.wrappers.clone(),
+            last: scope.last,
+            class: Class::Unknown,
+            effects: Effects::NONE,
+            complete: false,
+            reads: Vec::new(),
+            writes: Vec::new(),
+            deletes: Vec::new(),
+        };
+        self.findings.found.push(Found { command, assigns_plain: false, builtin: false });
+        self.finish(index, judgement, call);
+        index
+    }
+
+    /// Enters what a command does, with its redirections and assignments.
+    fn finish(&mut self, index: usize, mut judgement: Judgement, call: &Call<'a>) {
+        for redirection in &call.redirections {
+            judgement.redirect(redirection, &self.directory);
+        }
+        for around in &self.around {
+            judgement.redirect(&around.redirection, &around.directory);
+        }
+        for assignment in &call.assignments {
+            judgement.look_for_secrets(&assignment.value);
+        }
+        if let Some(found) = self.findings.found.get_mut(index) {
+            let command = &mut found.command;
+            command.class = judgement.class;
+            command.effects = judgement.effects;
+            command.complete = judgement.complete;
+            command.reads = judgement.reads;
+            command.writes = judgement.writes;
+            command.deletes = judgement.deletes;
+        }
+    }
+}
+
+/// The name of a program, without a system directory before it.
+pub(crate) fn bare_name(name: &str) -> &str {
+    ["/bin/", "/usr/bin/", "/usr/local/bin/"]
+        .iter()
+        .find_map(|directory| name.strip_prefix(directory))
+        .filter(|rest| !rest.contains('/') && !rest.is_empty())
+        .unwrap_or(name)
+}
+
+/// Refuses first words that bash may take for something else than the name of a program.
+fn check_name(first: &Argument<'_>, simple: &Simple<'_>) -> Step {
+    let refuse = |code, message: String| Err(Refusal::new(code, message, simple.span));
+    if first.word.literal().is_none() {
+        return refuse(
+            OpaqueCode::DynamicCommand,
+            format!("the name of the program, `{}`, is not known", first.raw),
+        );
+    }
+    let name_length =
+        first.raw.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+    let behind = first.raw.get(name_length..).unwrap_or_default();
+    if name_length > 0
+        && (behind.starts_with('=') || behind.starts_with('[') || behind.starts_with("+="))
+    {
+        return refuse(OpaqueCode::Construct, format!("`{}` may be an assignment", first.raw));
+    }
+    if is_reserved(first.raw) && !matches!(first.raw, "time" | "[[") || first.raw.starts_with('-') {
+        return refuse(
+            OpaqueCode::Construct,
+            format!("`{}` stands where a command is expected", first.raw),
+        );
+    }
+    Ok(())
+}
+
+/// The commands of the findings, with what depends on the commands after them.
+pub(crate) fn settle(found: Vec<Found>) -> Vec<Command> {
+    let builtins: Vec<bool> =
+        found.iter().map(|found| found.builtin && !found.assigns_plain).collect();
+    let mut commands: Vec<Command> = Vec::with_capacity(found.len());
+    for (index, mut found) in found.into_iter().enumerate() {
+        if found.assigns_plain {
+            let mut later = builtins.get(index + 1..).unwrap_or_default().iter();
+            let inert = later.len() > 0 && later.all(|builtin| *builtin);
+            if !inert {
+                found.command.class = Class::Unknown;
+                found.command.effects = found.command.effects.with(Effect::ExecUnknown);
+                found.command.complete = false;
+            }
+        }
+        commands.push(found.command);
+    }
+    commands.sort_by_key(|command| command.span.start);
+    commands
+}

@@ -1,0 +1,121 @@
+//! `[ … ]` and `[[ … ]]`, read again from the text.
+
+use tree_sitter::Node;
+
+use super::{Argument, Reader, Scope, Simple, Step};
+use crate::Word;
+
+const FILE_AND_STRING_TESTS: &[&str] = &[
+    "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-p", "-r", "-s", "-t", "-u", "-w", "-x", "-z",
+    "-O", "-G", "-L", "-S", "-N", "-n",
+];
+const COMPARISONS: &[&str] = &["=", "==", "!=", "-nt", "-ot", "-ef"];
+const NUMBER_COMPARISONS: &[&str] = &["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
+
+/// Whether `operator` tests one word without evaluating it.
+pub(crate) fn is_unary(operator: &str) -> bool {
+    FILE_AND_STRING_TESTS.contains(&operator)
+}
+
+/// Whether `operator` compares two words.
+pub(crate) fn is_comparison(operator: &str) -> bool {
+    COMPARISONS.contains(&operator)
+}
+
+/// Whether `operator` compares two numbers.
+pub(crate) fn is_number_comparison(operator: &str) -> bool {
+    NUMBER_COMPARISONS.contains(&operator)
+}
+
+impl<'a> Reader<'a> {
+    /// Reads a condition as a simple command called `[` or `[[`.
+    pub(super) fn condition(
+        &mut self,
+        node: Node<'_>,
+        scope: Scope,
+        redirects: &[Node<'_>],
+    ) -> Step {
+        let text = self.node_text(node);
+        let (open, close) = if text.starts_with("[[") { ("[[", "]]") } else { ("[", "]") };
+        if !text.starts_with(open) {
+            return self.construct("arithmetic conditions are not analyzed", node);
+        }
+        let mut words = Vec::new();
+        let mut at = node.start_byte();
+        self.operator(open, at, at + open.len(), &mut words);
+        at += open.len();
+        loop {
+            let next = self.skip_blanks(at);
+            if next == at {
+                return self.construct("the words of a condition are not separated", node);
+            }
+            at = next;
+            let operator = self.slice(at, at + 2);
+            if open == "[[" && matches!(operator, "&&" | "||") {
+                self.operator(operator, at, at + 2, &mut words);
+                at += 2;
+                continue;
+            }
+            let (word, end) = self.word_at(at, node, scope)?;
+            let raw = self.slice(at, end);
+            words.push(Argument { word, raw, span: self.span(at, end) });
+            at = end;
+            if raw == close {
+                break;
+            }
+        }
+        if at != node.end_byte() {
+            return self.construct("bash and the grammar disagree on the end of a condition", node);
+        }
+        if open == "[[" {
+            let inner = words.get(1..words.len() - 1).unwrap_or_default();
+            for term in inner.split(|word| matches!(word.raw, "&&" | "||")) {
+                if !is_plain_term(term) {
+                    return Err(
+                        self.evaluates("a `[[ … ]]` of this form may evaluate data as code", node)
+                    );
+                }
+            }
+        }
+        let span = self.span(node.start_byte(), node.end_byte());
+        let mut simple = Simple { words, assignments: Vec::new(), redirections: Vec::new(), span };
+        let count = simple.words.len();
+        for redirect in redirects {
+            self.redirect(*redirect, scope, &mut simple)?;
+        }
+        if simple.words.len() != count {
+            return self.construct("words follow a redirection of a condition", node);
+        }
+        self.run(simple, scope)
+    }
+
+    fn operator(&self, text: &'a str, start: usize, end: usize, words: &mut Vec<Argument<'a>>) {
+        words.push(Argument {
+            word: Word::Literal(text.to_owned()),
+            raw: text,
+            span: self.span(start, end),
+        });
+    }
+}
+
+/// Whether bash evaluates nothing in this part of a `[[ … ]]`.
+fn is_plain_term(term: &[Argument<'_>]) -> bool {
+    let term = match term {
+        [first, rest @ ..] if first.raw == "!" => rest,
+        _ => term,
+    };
+    match term {
+        [word] => word.raw != "!",
+        [operator, word] => is_unary(operator.raw) && word.raw != "!",
+        [left, operator, right] => {
+            is_comparison(operator.raw)
+                || is_number_comparison(operator.raw) && is_number(left.raw) && is_number(right.raw)
+        }
+        _ => false,
+    }
+}
+
+fn is_number(raw: &str) -> bool {
+    matches!(raw, "$#" | "$?" | "\"$#\"" | "\"$?\"")
+        || !raw.is_empty() && raw.bytes().all(|byte| byte.is_ascii_digit())
+}

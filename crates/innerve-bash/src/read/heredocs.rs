@@ -1,0 +1,207 @@
+//! Here-documents: the delimiter and the end are found again by bash's own rules.
+
+use tree_sitter::Node;
+
+use super::{Reader, Scope, Simple, Step};
+use crate::{DynamicWord, Redirection, RedirectionKind, Word, WordPart};
+
+/// Most here-documents of one text.
+const MAX_HEREDOCS: usize = 8;
+
+impl<'a> Reader<'a> {
+    /// Reads a here-document with nothing but redirections behind its delimiter.
+    pub(super) fn heredoc(
+        &mut self,
+        node: Node<'_>,
+        scope: Scope,
+        simple: &mut Simple<'a>,
+    ) -> Step {
+        self.heredocs += 1;
+        if self.heredocs > MAX_HEREDOCS || scope.substitutions > 1 || scope.backtick {
+            return self.construct("a here-document stands too deep inside substitutions", node);
+        }
+        let mut cursor = node.walk();
+        let children: Vec<Node<'_>> = node.children(&mut cursor).collect();
+        let [operator, start, middle @ .., end] = children.as_slice() else {
+            return self.construct("a here-document is not of a known form", node);
+        };
+        if !matches!(operator.kind(), "<<" | "<<-")
+            || start.kind() != "heredoc_start"
+            || end.kind() != "heredoc_end"
+        {
+            return self.construct("a here-document is not of a known form", node);
+        }
+        let before = self.byte_before(operator.start_byte());
+        if before.is_ascii_digit() || matches!(before, b'}' | b'\\') {
+            return self.construct("a here-document touches what stands before it", node);
+        }
+        let Some(delimiter) = Delimiter::read(self.slice(operator.start_byte(), start.end_byte()))
+        else {
+            return self.construct("the delimiter of a here-document is not a plain word", node);
+        };
+        if !matches!(
+            self.byte(start.end_byte()),
+            b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>' | b')'
+        ) {
+            return self
+                .construct("the delimiter of a here-document touches what follows it", node);
+        }
+        let Some(line_end) = self.line_end(start.end_byte()) else {
+            return self.construct("a here-document has no body", node);
+        };
+        let Some((body_end, close)) = self.closing_line(line_end + 1, delimiter) else {
+            return self.construct("a here-document does not end", node);
+        };
+        if end.end_byte() != close {
+            return self
+                .construct("bash and the grammar disagree on the end of a here-document", node);
+        }
+        let body = self.slice(line_end + 1, body_end);
+        let target = if delimiter.quoted {
+            Word::Literal(body.to_owned())
+        } else {
+            if scope.substitutions > 0 {
+                return self
+                    .construct("an unquoted here-document stands inside a substitution", node);
+            }
+            match plain_body(body) {
+                Some(word) => word,
+                None => {
+                    return self.construct(
+                        "the body of a here-document is expanded in a way that is not analyzed",
+                        node,
+                    );
+                }
+            }
+        };
+        simple.redirections.push(Redirection { kind: RedirectionKind::Text, target });
+        self.line_rest(start.end_byte(), line_end, middle, node, scope, simple)
+    }
+
+    /// Reads what stands between the delimiter and the end of its line.
+    fn line_rest(
+        &mut self,
+        from: usize,
+        line_end: usize,
+        nodes: &[Node<'_>],
+        heredoc: Node<'_>,
+        scope: Scope,
+        simple: &mut Simple<'a>,
+    ) -> Step {
+        let mut at = from;
+        for node in nodes {
+            match node.kind() {
+                "heredoc_body" | "\n" if node.end_byte() > line_end => {}
+                "file_redirect" if node.end_byte() <= line_end => {
+                    if !self.gap(at, node.start_byte(), super::Blanks::Only) {
+                        return self.construct(
+                            "a here-document has something behind its delimiter",
+                            heredoc,
+                        );
+                    }
+                    at = node.end_byte();
+                    let words = simple.words.len();
+                    self.redirect(*node, scope, simple)?;
+                    if simple.words.len() != words {
+                        return self
+                            .construct("words follow a redirection behind a here-document", *node);
+                    }
+                }
+                kind => {
+                    return self.construct(
+                        format!("`{kind}` behind a here-document is not analyzed"),
+                        *node,
+                    );
+                }
+            }
+        }
+        if !self.slice(at, line_end).bytes().all(|byte| matches!(byte, b' ' | b'\t')) {
+            return self.construct("a here-document has something behind its delimiter", heredoc);
+        }
+        Ok(())
+    }
+
+    fn line_end(&self, from: usize) -> Option<usize> {
+        self.text.get(from..)?.find('\n').map(|length| from + length)
+    }
+
+    /// The place of the closing line: where it starts and where it ends.
+    fn closing_line(&self, from: usize, delimiter: Delimiter<'_>) -> Option<(usize, usize)> {
+        let mut start = from;
+        let rest = self.text.get(from..)?;
+        for line in rest.split('\n') {
+            let end = start + line.len();
+            let compared = if delimiter.tabs { line.trim_start_matches('\t') } else { line };
+            if compared == delimiter.text {
+                return Some((start, end));
+            }
+            // In an unquoted body a continued line is joined with the next, delimiter or not.
+            if !delimiter.quoted && line.ends_with('\\') {
+                return None;
+            }
+            start = end + 1;
+        }
+        None
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Delimiter<'a> {
+    text: &'a str,
+    quoted: bool,
+    tabs: bool,
+}
+
+impl<'a> Delimiter<'a> {
+    /// Reads `<<WORD`, `<<-'WORD'` and the like.
+    fn read(text: &'a str) -> Option<Self> {
+        let rest = text.strip_prefix("<<")?;
+        let (rest, tabs) = rest.strip_prefix('-').map_or((rest, false), |rest| (rest, true));
+        let rest = rest.trim_start_matches([' ', '\t']);
+        let unquoted = rest
+            .strip_prefix('\'')
+            .and_then(|rest| rest.strip_suffix('\''))
+            .or_else(|| rest.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')));
+        let word = unquoted.unwrap_or(rest);
+        let plain = !word.is_empty()
+            && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        plain.then_some(Self { text: word, quoted: unquoted.is_some(), tabs })
+    }
+}
+
+/// The word for an unquoted body, if it holds nothing but text and `$NAME`.
+fn plain_body(body: &str) -> Option<Word> {
+    if body.contains(['\\', '`']) {
+        return None;
+    }
+    let mut parts = Vec::new();
+    for (index, piece) in body.split('$').enumerate() {
+        let mut text = piece;
+        if index > 0 {
+            let length = piece
+                .bytes()
+                .take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+                .count();
+            let (name, rest) = piece.split_at_checked(length)?;
+            let plain_dollar = name.is_empty() && piece.starts_with([' ', '.', ',', ')', ']']);
+            if !crate::variables::is_name(name) && !plain_dollar {
+                return None;
+            }
+            if name.is_empty() {
+                parts.push(WordPart::Literal("$".to_owned()));
+            } else {
+                parts.push(WordPart::Variable(name.to_owned()));
+            }
+            text = rest;
+        }
+        if !text.is_empty() {
+            parts.push(WordPart::Literal(text.to_owned()));
+        }
+    }
+    let dynamic = parts.iter().any(|part| matches!(part, WordPart::Variable(_)));
+    Some(if dynamic {
+        Word::Dynamic(DynamicWord { raw: body.to_owned(), parts, one_word: true })
+    } else {
+        Word::Literal(body.to_owned())
+    })
+}

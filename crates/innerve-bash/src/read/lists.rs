@@ -1,0 +1,220 @@
+//! Lists and pipelines, put together again by bash's precedence.
+//!
+//! The grammar hangs redirections and pipes on whole lists (`a && b > f | c` is a pipeline of a redirected list there),
+//! so lists are taken apart into operands and operators and read as bash reads them.
+
+use tree_sitter::Node;
+
+use super::{Blanks, Reader, Scope, Step};
+use crate::directory::Directory;
+
+/// Commands that hardly ever fail, so that the exit code of `x && y` is that of `y`.
+const HARDLY_FAIL: &[&str] = &["cd", "echo", "printf", "true", ":", "pwd", "export", "set"];
+
+/// An operand with the redirections that belong to it, and the operator before it.
+#[derive(Debug)]
+struct Operand<'t> {
+    operator: Operator,
+    node: Node<'t>,
+    redirects: Vec<Node<'t>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operator {
+    First,
+    And,
+    Or,
+    Pipe,
+}
+
+impl Reader<'_> {
+    /// Reads a list, a pipeline or a redirected statement.
+    pub(super) fn chain(&mut self, node: Node<'_>, scope: Scope, redirects: &[Node<'_>]) -> Step {
+        let mut operands = Vec::new();
+        self.take_apart(node, Operator::First, scope, &mut operands)?;
+        if let Some(last) = operands.last_mut() {
+            last.redirects.extend_from_slice(redirects);
+        }
+        let mut pipelines: Vec<Vec<Operand<'_>>> = Vec::new();
+        for operand in operands {
+            match pipelines.last_mut() {
+                Some(pipeline) if operand.operator == Operator::Pipe => pipeline.push(operand),
+                _ => pipelines.push(vec![operand]),
+            }
+        }
+        let last_known = pipelines.iter().rev().skip(1).all(|pipeline| {
+            matches!(pipeline.as_slice(), [operand] if HARDLY_FAIL.contains(&self.first_word(operand.node)))
+        });
+        let count = pipelines.len();
+        // Where the shell stands after success, after a failure, and after a failure of `cd` alone.
+        let mut success = self.directory.clone();
+        let mut failure: Option<Directory> = None;
+        let mut failed_cd: Option<Directory> = None;
+        for (index, pipeline) in pipelines.iter().enumerate() {
+            let operator = pipeline.first().map_or(Operator::First, |operand| operand.operator);
+            let before = match operator {
+                Operator::Or => {
+                    either(failure.as_ref(), failed_cd.as_ref()).unwrap_or_else(|| success.clone())
+                }
+                Operator::First | Operator::And | Operator::Pipe => success.clone(),
+            };
+            self.directory = before.clone();
+            let last = scope.last && last_known && index + 1 == count;
+            self.pipeline(pipeline, Scope { last, ..scope })?;
+            let after = self.directory.clone();
+            let name = match pipeline.as_slice() {
+                [operand] => self.first_word(operand.node),
+                _ => "",
+            };
+            let is_cd = name == "cd";
+            match operator {
+                Operator::Or => {
+                    if name != "exit" {
+                        success = success.merge(&after);
+                    }
+                    failure = (!is_cd).then_some(after);
+                    failed_cd = is_cd.then_some(before);
+                }
+                Operator::First | Operator::And | Operator::Pipe => {
+                    if is_cd {
+                        failed_cd = either(failed_cd.as_ref(), Some(&before));
+                    } else {
+                        failure = either(failure.as_ref(), Some(&after));
+                    }
+                    success = after;
+                }
+            }
+        }
+        self.directory = match failure {
+            Some(failure) => success.merge(&failure),
+            None => success,
+        };
+        Ok(())
+    }
+
+    /// The text of the first word below `node`, as written.
+    fn first_word(&self, node: Node<'_>) -> &str {
+        let text = self.node_text(node);
+        text.split([' ', '\t', '\n', ';', ')']).next().unwrap_or_default()
+    }
+
+    fn take_apart<'t>(
+        &self,
+        node: Node<'t>,
+        operator: Operator,
+        scope: Scope,
+        operands: &mut Vec<Operand<'t>>,
+    ) -> Step {
+        match node.kind() {
+            "list" | "pipeline" => {
+                let children = self.children(node, Blanks::AndNewlines, scope)?;
+                let mut next = operator;
+                let mut end = node.start_byte();
+                let mut expects_operand = true;
+                for child in children {
+                    if expects_operand {
+                        self.take_apart(child, next, scope, operands)?;
+                    } else {
+                        if !self.gap(end, child.start_byte(), Blanks::Only) {
+                            return self.construct("a line ends before an operator", child);
+                        }
+                        next = match (node.kind(), child.kind()) {
+                            ("list", "&&") => Operator::And,
+                            ("list", "||") => Operator::Or,
+                            ("pipeline", "|" | "|&") => Operator::Pipe,
+                            (_, kind) => {
+                                return self
+                                    .construct(format!("`{kind}` is not analyzed here"), child);
+                            }
+                        };
+                    }
+                    expects_operand = !expects_operand;
+                    end = child.end_byte();
+                }
+                if expects_operand {
+                    return self.construct("an operator has no right side", node);
+                }
+                Ok(())
+            }
+            "redirected_statement" => {
+                let children = self.children(node, Blanks::Only, scope)?;
+                let Some((body, redirects)) = children.split_first() else {
+                    return self.construct("a redirection is empty", node);
+                };
+                if is_redirect(*body) {
+                    operands.push(Operand { operator, node, redirects: Vec::new() });
+                    return Ok(());
+                }
+                if !redirects.iter().all(|redirect| is_redirect(*redirect)) {
+                    return self.construct(
+                        "a redirected statement has parts that are not redirections",
+                        node,
+                    );
+                }
+                self.take_apart(*body, operator, scope, operands)?;
+                if let Some(last) = operands.last_mut() {
+                    last.redirects.extend_from_slice(redirects);
+                }
+                Ok(())
+            }
+            "negated_command" if operator == Operator::Pipe => {
+                self.construct("`!` stands inside a pipeline", node)
+            }
+            _ if !node.is_named() => {
+                self.construct("an operator stands where a command is expected", node)
+            }
+            _ => {
+                operands.push(Operand { operator, node, redirects: Vec::new() });
+                Ok(())
+            }
+        }
+    }
+
+    fn pipeline(&mut self, pipeline: &[Operand<'_>], scope: Scope) -> Step {
+        let count = pipeline.len();
+        let before = self.directory.clone();
+        for (index, operand) in pipeline.iter().enumerate() {
+            let last = scope.last && index + 1 == count && (count == 1 || !self.findings.pipefail);
+            let scope = Scope { last, ..scope };
+            let result = if operand.node.kind() == "redirected_statement" {
+                self.simple_command(operand.node, scope, &operand.redirects)
+            } else {
+                self.statement(operand.node, scope, &operand.redirects)
+            };
+            if let Err(refusal) = result {
+                self.findings.refuse(refusal);
+            }
+            if count > 1 {
+                // Every part of a pipeline has a shell of its own.
+                self.directory = before.clone();
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn negated(&mut self, node: Node<'_>, scope: Scope, redirects: &[Node<'_>]) -> Step {
+        let children = self.children(node, Blanks::Only, scope)?;
+        match children.as_slice() {
+            [bang, command]
+                if bang.kind() == "!"
+                    && bang.end_byte() < command.start_byte()
+                    && matches!(command.kind(), "command" | "test_command" | "subshell") =>
+            {
+                self.statement(*command, scope.not_last(), redirects)
+            }
+            _ => self.construct("this form of `!` is not analyzed", node),
+        }
+    }
+}
+
+pub(super) fn is_redirect(node: Node<'_>) -> bool {
+    matches!(node.kind(), "file_redirect" | "herestring_redirect" | "heredoc_redirect")
+}
+
+fn either(left: Option<&Directory>, right: Option<&Directory>) -> Option<Directory> {
+    match (left, right) {
+        (Some(left), Some(right)) => Some(left.merge(right)),
+        (Some(one), None) | (None, Some(one)) => Some(one.clone()),
+        (None, None) => None,
+    }
+}

@@ -1,0 +1,520 @@
+//! Words, read from the text by bash's own rules; the tree only tells where substitutions are.
+
+use tree_sitter::Node;
+
+use super::{Reader, Scope, Step};
+use crate::opaque::Refusal;
+use crate::{Context, DynamicWord, OpaqueCode, Word, WordPart};
+
+/// Characters that may follow `$` when it stands for itself.
+const AFTER_PLAIN_DOLLAR: &[u8] = b" \t\n,./%)]|^:;=+~&<>}'";
+
+/// A word while it is read.
+#[derive(Debug)]
+struct Draft {
+    parts: Vec<WordPart>,
+    literal: String,
+    one_word: bool,
+}
+
+impl Draft {
+    fn new() -> Self {
+        Self { parts: Vec::new(), literal: String::new(), one_word: true }
+    }
+
+    fn dynamic(&mut self, part: WordPart, one_word: bool) {
+        if !self.literal.is_empty() {
+            self.parts.push(WordPart::Literal(std::mem::take(&mut self.literal)));
+        }
+        self.parts.push(part);
+        self.one_word &= one_word;
+    }
+
+    fn finish(mut self, raw: &str) -> Word {
+        if self.parts.is_empty() {
+            return Word::Literal(self.literal);
+        }
+        if !self.literal.is_empty() {
+            self.parts.push(WordPart::Literal(self.literal));
+        }
+        Word::Dynamic(DynamicWord {
+            raw: raw.to_owned(),
+            parts: self.parts,
+            one_word: self.one_word,
+        })
+    }
+}
+
+/// What quotes are around.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Quotes {
+    None,
+    Double,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads the word that `node` is said to be; bash must see exactly the same bytes as one word.
+    pub(super) fn word(&mut self, node: Node<'_>, scope: Scope) -> Step<Word> {
+        match node.kind() {
+            "command_name"
+            | "word"
+            | "number"
+            | "concatenation"
+            | "string"
+            | "raw_string"
+            | "ansi_c_string"
+            | "simple_expansion"
+            | "expansion"
+            | "arithmetic_expansion"
+            | "command_substitution"
+            | "process_substitution"
+            | "brace_expression"
+            | "variable_name" => {}
+            kind => return self.construct(format!("`{kind}` is not analyzed as a word"), node),
+        }
+        let (word, end) = self.word_at(node.start_byte(), node, scope)?;
+        if end != node.end_byte() {
+            return self.construct("bash and the grammar disagree on where a word ends", node);
+        }
+        Ok(word)
+    }
+
+    /// Reads the word that starts at `start`, whose substitutions are among the descendants of `holder`; gives its end.
+    pub(super) fn word_at(
+        &mut self,
+        start: usize,
+        holder: Node<'_>,
+        scope: Scope,
+    ) -> Step<(Word, usize)> {
+        let substitutions = substitutions(holder);
+        let mut draft = Draft::new();
+        let mut at = start;
+        if matches!(self.byte(at), b'<' | b'>') && self.byte(at + 1) == b'(' {
+            at = self.substitution(at, &substitutions, holder, scope)?;
+            draft.dynamic(WordPart::Other(self.slice(start, at).to_owned()), true);
+            self.word_end(start, at, holder, scope)?;
+            return Ok((draft.finish(self.slice(start, at)), at));
+        }
+        if self.byte(at) == b'#' {
+            return self.construct("a word starts with `#`", holder);
+        }
+        loop {
+            match self.byte(at) {
+                0 | b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')' => break,
+                b'`' if scope.backtick => break,
+                b'\\' => {
+                    let escaped = self.char_at(at + 1);
+                    match escaped {
+                        None | Some('\n') => {
+                            return self.construct("a backslash ends a line inside a word", holder);
+                        }
+                        Some(character) => {
+                            draft.literal.push(character);
+                            at += 1 + character.len_utf8();
+                        }
+                    }
+                }
+                b'\'' => {
+                    let Some(length) = self.rest(at + 1).find('\'') else {
+                        return self.construct("a quote is not closed", holder);
+                    };
+                    draft.literal.push_str(self.slice(at + 1, at + 1 + length));
+                    at += length + 2;
+                }
+                b'"' => {
+                    at = self.double_quoted(at + 1, &mut draft, &substitutions, holder, scope)?
+                }
+                b'$' if self.byte(at + 1) == b'\'' => {
+                    at = self.ansi_quoted(at, &mut draft, holder)?
+                }
+                b'$' if self.byte(at + 1) == b'"' => {
+                    return self.construct("`$\"…\"` is translated by a message catalogue", holder);
+                }
+                b'$' | b'`' => {
+                    at =
+                        self.expansion(at, Quotes::None, &mut draft, &substitutions, holder, scope)?
+                }
+                b'*' | b'?' | b'[' => {
+                    let glob = self.slice(at, at + 1).to_owned();
+                    draft.dynamic(WordPart::Glob(glob), false);
+                    at += 1;
+                }
+                b'~' if at == start => {
+                    let user: String = self
+                        .rest(at + 1)
+                        .chars()
+                        .take_while(|character| {
+                            character.is_ascii_alphanumeric()
+                                || matches!(character, '_' | '-' | '+' | '.')
+                        })
+                        .collect();
+                    at += 1 + user.len();
+                    if matches!(
+                        self.byte(at),
+                        0 | b'/' | b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>' | b')'
+                    ) {
+                        draft.dynamic(WordPart::Tilde(user), true);
+                    } else {
+                        draft.dynamic(WordPart::Other(format!("~{user}")), true);
+                    }
+                }
+                b'~' if matches!(self.byte_before(at), b':' | b'=') => {
+                    draft.dynamic(WordPart::Other("~".to_owned()), true);
+                    at += 1;
+                }
+                b'{' if self.is_brace_expression(at, holder.end_byte()) => {
+                    draft.dynamic(WordPart::Other("{".to_owned()), false);
+                    at += 1;
+                }
+                _ => {
+                    let Some(character) = self.char_at(at) else {
+                        return self.construct("a word ends inside a character", holder);
+                    };
+                    draft.literal.push(character);
+                    at += character.len_utf8();
+                }
+            }
+        }
+        if at == start {
+            return self.construct("a word is empty", holder);
+        }
+        self.word_end(start, at, holder, scope)?;
+        Ok((draft.finish(self.slice(start, at)), at))
+    }
+
+    /// Refuses words that touch something with which bash would read them together.
+    fn word_end(&self, start: usize, end: usize, holder: Node<'_>, scope: Scope) -> Step {
+        let raw = self.slice(start, end);
+        match self.byte(end) {
+            b'<' | b'>' if self.byte(end + 1) == b'(' => {
+                self.construct("a word touches a substitution", holder)
+            }
+            b'<' | b'>' if raw.ends_with('}') || raw.bytes().all(|byte| byte.is_ascii_digit()) => {
+                self.construct(
+                    "a word touches a redirection that would take it for a descriptor",
+                    holder,
+                )
+            }
+            0 | b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>' | b')' => Ok(()),
+            b'`' if scope.backtick => Ok(()),
+            _ => self.construct("a word touches what follows it", holder),
+        }
+    }
+
+    fn rest(&self, start: usize) -> &'a str {
+        self.text.get(start..).unwrap_or_default()
+    }
+
+    fn char_at(&self, at: usize) -> Option<char> {
+        self.rest(at).chars().next()
+    }
+
+    /// Whether the `{` at `at` may begin a brace expression: only with a comma or two dots after it in the word.
+    fn is_brace_expression(&self, at: usize, limit: usize) -> bool {
+        let rest = self.slice(at, limit.max(at));
+        let word = rest.split([' ', '\t', '\n']).next().unwrap_or_default();
+        // Quotes may hide blanks, so a quoted rest counts in full.
+        let word = if word.contains(['"', '\'', '\\', '$', '`']) { rest } else { word };
+        word.contains(',') || word.contains("..")
+    }
+
+    /// Reads up to the closing quote; gives the place behind it.
+    fn double_quoted(
+        &mut self,
+        start: usize,
+        draft: &mut Draft,
+        substitutions: &[Node<'_>],
+        holder: Node<'_>,
+        scope: Scope,
+    ) -> Step<usize> {
+        let mut at = start;
+        loop {
+            match self.byte(at) {
+                b'"' => return Ok(at + 1),
+                b'\\' => match self.byte(at + 1) {
+                    b'\n' => at += 2,
+                    escaped @ (b'$' | b'`' | b'"' | b'\\') => {
+                        draft.literal.push(char::from(escaped));
+                        at += 2;
+                    }
+                    _ => {
+                        draft.literal.push('\\');
+                        at += 1;
+                    }
+                },
+                b'$' | b'`' => {
+                    at = self.expansion(at, Quotes::Double, draft, substitutions, holder, scope)?
+                }
+                _ => {
+                    let Some(character) = self.char_at(at) else {
+                        return self.construct("a quote is not closed", holder);
+                    };
+                    draft.literal.push(character);
+                    at += character.len_utf8();
+                }
+            }
+        }
+    }
+
+    /// Reads the `$…` or backtick at `at`; gives the place behind it.
+    fn expansion(
+        &mut self,
+        at: usize,
+        quotes: Quotes,
+        draft: &mut Draft,
+        substitutions: &[Node<'_>],
+        holder: Node<'_>,
+        scope: Scope,
+    ) -> Step<usize> {
+        let quoted = quotes == Quotes::Double;
+        if self.byte(at) == b'`' || self.byte(at + 1) == b'(' && self.byte(at + 2) != b'(' {
+            let end = self.substitution(at, substitutions, holder, scope)?;
+            draft.dynamic(WordPart::Other(self.slice(at, end).to_owned()), quoted);
+            return Ok(end);
+        }
+        let rest = self.rest(at + 1);
+        if rest.starts_with("((") {
+            let digits = rest
+                .bytes()
+                .skip(2)
+                .take_while(|byte| byte.is_ascii_digit() || b"+-*/% ".contains(byte))
+                .count();
+            let end = at + 3 + digits;
+            if digits == 0 || self.slice(end, end + 2) != "))" {
+                return Err(self.evaluates(
+                    "arithmetic on anything but numbers evaluates data as code",
+                    holder,
+                ));
+            }
+            draft.dynamic(WordPart::Other(self.slice(at, end + 2).to_owned()), quoted);
+            return Ok(end + 2);
+        }
+        if rest.starts_with('{') {
+            let length = braced_expansion(rest).ok_or_else(|| {
+                self.evaluates("a `${…}` of this form may evaluate data as code", holder)
+            })?;
+            let raw = self.slice(at, at + 1 + length);
+            let name = self.slice(at + 2, at + length);
+            let part = if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+                WordPart::Variable(name.to_owned())
+            } else {
+                WordPart::Other(raw.to_owned())
+            };
+            draft.dynamic(part, quoted && !matches!(name, "@" | "*"));
+            return Ok(at + 1 + length);
+        }
+        let length = match rest.bytes().next() {
+            Some(byte) if byte.is_ascii_alphabetic() || byte == b'_' => rest
+                .bytes()
+                .take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+                .count(),
+            Some(byte) if byte.is_ascii_digit() || b"@*#?!$-".contains(&byte) => 1,
+            Some(b'"') if quoted => 0,
+            Some(byte) if AFTER_PLAIN_DOLLAR.contains(&byte) => 0,
+            None => 0,
+            Some(_) => return self.construct("a `$` of this form is not analyzed", holder),
+        };
+        let end = at + 1 + length;
+        if length == 0 {
+            draft.literal.push('$');
+            return Ok(end);
+        }
+        if self.byte(end) == b'\\' && self.byte(end + 1) == b'\n' {
+            return self.construct("a line continuation follows a variable", holder);
+        }
+        let name = self.slice(at + 1, end);
+        let part = if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            WordPart::Variable(name.to_owned())
+        } else {
+            WordPart::Other(self.slice(at, end).to_owned())
+        };
+        draft.dynamic(part, quoted && !matches!(name, "@" | "*"));
+        Ok(end)
+    }
+
+    pub(super) fn evaluates(&self, message: &str, node: Node<'_>) -> Refusal {
+        self.refusal(OpaqueCode::EvaluatesData, message, node)
+    }
+
+    /// Reads the substitution at `at`, which the tree must know; gives the place behind it.
+    fn substitution(
+        &mut self,
+        at: usize,
+        known: &[Node<'_>],
+        holder: Node<'_>,
+        scope: Scope,
+    ) -> Step<usize> {
+        // The grammar takes blanks before a substitution inside quotes into the node.
+        let node = known.iter().copied().find(|node| {
+            let text = self.node_text(*node);
+            node.start_byte() + (text.len() - text.trim_start_matches([' ', '\t', '\n']).len())
+                == at
+        });
+        let Some(node) = node else {
+            return self
+                .construct("the grammar does not see a substitution that bash would run", holder);
+        };
+        let mut cursor = node.walk();
+        let all: Vec<Node<'_>> = node.children(&mut cursor).collect();
+        let (Some(open), Some(close)) = (all.first(), all.last()) else {
+            return self.construct("a substitution is empty", node);
+        };
+        let opening = self.node_text(*open).trim_start_matches([' ', '\t', '\n']);
+        let backtick = opening == "`";
+        let expected = if backtick { "`" } else { ")" };
+        if !matches!(opening, "$(" | "`" | "<(" | ">(")
+            || close.kind().trim_start() != expected
+            || self.node_text(*close) != expected
+            || all.len() < 3
+        {
+            return self.construct("a substitution is not of a known form", node);
+        }
+        let body = self.slice(open.end_byte(), close.start_byte());
+        if backtick && body.contains(['\\', '`', '"', '\'', '#']) || scope.backtick {
+            return self.construct("quotes inside backticks lose a level of escaping", node);
+        }
+        let inner = Scope {
+            context: Context::Substitution,
+            last: false,
+            substitutions: scope.substitutions + 1,
+            backtick: scope.backtick || backtick,
+        };
+        let mut end = open.end_byte();
+        let mut statements = Vec::with_capacity(all.len());
+        for child in all.iter().skip(1) {
+            if !self.gap(end, child.start_byte(), super::Blanks::AndNewlines) {
+                return self
+                    .construct("blanks or line continuations are not read alike here", node);
+            }
+            if child.kind() == "comment" {
+                self.comment(*child, inner)?;
+            }
+            end = child.end_byte();
+            statements.push(*child);
+        }
+        statements.pop();
+        let directory = self.directory.clone();
+        let around = std::mem::take(&mut self.around);
+        let result = if let [only] = statements.as_slice()
+            && only.kind() == "file_redirect"
+        {
+            self.simple_command(*only, inner, &[])
+        } else {
+            self.statements(&statements, inner)
+        };
+        self.around = around;
+        self.directory = directory;
+        result.map(|()| node.end_byte())
+    }
+
+    /// Reads `$'…'`; gives the place behind it.
+    fn ansi_quoted(&self, start: usize, draft: &mut Draft, holder: Node<'_>) -> Step<usize> {
+        let mut decoded = Some(String::new());
+        let mut at = start + 2;
+        loop {
+            match self.char_at(at) {
+                None => return self.construct("a quote is not closed", holder),
+                Some('\'') => {
+                    at += 1;
+                    match decoded {
+                        Some(text) => draft.literal.push_str(&text),
+                        None => {
+                            draft.dynamic(WordPart::Other(self.slice(start, at).to_owned()), true)
+                        }
+                    }
+                    return Ok(at);
+                }
+                Some('\\') => {
+                    let (character, length) = ansi_escape(self.rest(at + 1));
+                    match character {
+                        Some(character) => {
+                            decoded = decoded.map(|text| text + &character.to_string())
+                        }
+                        None => decoded = None,
+                    }
+                    at += 1 + length;
+                }
+                Some(character) => {
+                    if let Some(text) = &mut decoded {
+                        text.push(character);
+                    }
+                    at += character.len_utf8();
+                }
+            }
+        }
+    }
+}
+
+/// The substitutions below `holder` that are not inside another one.
+fn substitutions(holder: Node<'_>) -> Vec<Node<'_>> {
+    let mut found = Vec::new();
+    let mut cursor = holder.walk();
+    loop {
+        let node = cursor.node();
+        let is_substitution =
+            matches!(node.kind(), "command_substitution" | "process_substitution");
+        if is_substitution {
+            found.push(node);
+        }
+        if !is_substitution && cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return found;
+            }
+        }
+    }
+}
+
+/// The character that an escape in `$'…'` stands for, if that is certain, and how long the escape is.
+fn ansi_escape(rest: &str) -> (Option<char>, usize) {
+    let Some(first) = rest.chars().next() else { return (None, 0) };
+    let digits = |skip: usize, most: usize, radix: u32| {
+        let text: String =
+            rest.chars().skip(skip).take(most).take_while(|digit| digit.is_digit(radix)).collect();
+        // Only ASCII is the same in every locale; a NUL ends the text.
+        let value =
+            u32::from_str_radix(&text, radix).ok().filter(|value| (1..0x80).contains(value));
+        (value.and_then(char::from_u32), skip + text.len())
+    };
+    match first {
+        'a' => (Some('\x07'), 1),
+        'b' => (Some('\x08'), 1),
+        'e' | 'E' => (Some('\x1b'), 1),
+        'f' => (Some('\x0c'), 1),
+        'n' => (Some('\n'), 1),
+        'r' => (Some('\r'), 1),
+        't' => (Some('\t'), 1),
+        'v' => (Some('\x0b'), 1),
+        '\\' | '\'' | '"' | '?' => (Some(first), 1),
+        '0'..='7' => digits(0, 3, 8),
+        'x' => digits(1, 2, 16),
+        'u' => digits(1, 4, 16),
+        'U' => digits(1, 8, 16),
+        _ => (None, first.len_utf8()),
+    }
+}
+
+/// The length of a `{…}` behind `$` that only names variables and plain text.
+fn braced_expansion(rest: &str) -> Option<usize> {
+    let length = rest.find('}')? + 1;
+    let inner = rest.get(1..length - 1)?;
+    let is_name = |text: &str| crate::variables::is_name(text);
+    let plain = is_name(inner)
+        || !inner.is_empty() && inner.bytes().all(|byte| byte.is_ascii_digit())
+        || matches!(inner, "@" | "*" | "#" | "?" | "$" | "!" | "-")
+        || inner.strip_prefix('#').is_some_and(is_name);
+    if plain {
+        return Some(length);
+    }
+    let name_length =
+        inner.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+    let (name, operation) = inner.split_at_checked(name_length)?;
+    let operator = [":-", ":+", "-", "+", "##", "#", "%%", "%", "//", "/"]
+        .into_iter()
+        .find(|operator| operation.starts_with(operator))?;
+    let text = operation.strip_prefix(operator)?;
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_./:@%+,=*?-".contains(&byte);
+    (is_name(name) && text.bytes().all(is_plain)).then_some(length)
+}

@@ -1,0 +1,59 @@
+//! Where secrets usually lie, and variables that usually hold one.
+
+/// Directories and files, as runs of path components, whose contents are secret wherever they lie.
+const PLACES: &[&[&str]] = &[
+    &[".ssh"],
+    &[".aws"],
+    &[".gnupg"],
+    &[".kube", "config"],
+    &[".config", "gh"],
+    &[".netrc"],
+    &[".git-credentials"],
+    &["etc", "shadow"],
+    &["etc", "gshadow"],
+    &[".mozilla"],
+    &[".config", "google-chrome"],
+    &[".config", "chromium"],
+    &[".config", "BraveSoftware"],
+    &["Application Support", "Google", "Chrome"],
+    &["Application Support", "Firefox"],
+];
+
+const KEY_FILES: &[&str] = &["id_rsa", "id_ed25519", "id_ecdsa", "id_dsa"];
+const HARMLESS_ENV_FILES: &[&str] = &["example", "sample", "template"];
+const SECRET_WORDS: &[&str] = &["KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL"];
+
+/// Whether the contents of `path` are likely a secret.
+///
+/// Unknown pieces and patterns in `path` do not count by themselves, but the names around them do.
+pub(crate) fn is_secret_path(path: &str) -> bool {
+    let components: Vec<&str> =
+        path.split('/').filter(|component| !component.is_empty() && *component != ".").collect();
+    if PLACES.iter().any(|place| components.windows(place.len()).any(|run| run == *place)) {
+        return true;
+    }
+    if components.first() == Some(&"proc") && components.last() == Some(&"environ") {
+        return true;
+    }
+    components.last().is_some_and(|name| is_secret_file(name))
+}
+
+fn is_secret_file(name: &str) -> bool {
+    let has_extension =
+        |wanted: &str| name.rsplit_once('.').is_some_and(|(_, extension)| extension == wanted);
+    if KEY_FILES.contains(&name) || has_extension("pem") || has_extension("key") {
+        return true;
+    }
+    match name.strip_prefix(".env") {
+        Some("" | "*") => true,
+        Some(rest) => rest.strip_prefix('.').is_some_and(|rest| {
+            !rest.rsplit('.').next().is_some_and(|last| HARMLESS_ENV_FILES.contains(&last))
+        }),
+        None => false,
+    }
+}
+
+/// Whether a variable of this name usually holds a secret.
+pub(crate) fn is_secret_variable(name: &str) -> bool {
+    SECRET_WORDS.iter().any(|word| name.contains(word))
+}

@@ -1,0 +1,63 @@
+//! Parsing with tree-sitter: a fresh parser per text, bounded work, no error nodes, bounded depth.
+
+use std::ops::ControlFlow;
+
+use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
+
+use crate::opaque::Refusal;
+use crate::{OpaqueCode, Span};
+
+/// Deepest tree that is walked; the walk recurses, so this bounds its stack.
+const MAX_DEPTH: usize = 150;
+
+/// Most progress reports of the parser (one per hundred steps) before it is stopped.
+///
+/// Counting steps instead of time keeps the answer the same on every machine.
+const MAX_PROGRESS: u32 = 20_000;
+
+/// Parses `text`, or says why there is no tree.
+pub(crate) fn parse(text: &str) -> Result<Tree, Refusal> {
+    let whole = Span { start: 0, end: text.len() };
+    let mut parser = Parser::new();
+    if parser.set_language(&tree_sitter_bash::LANGUAGE.into()).is_err() {
+        return Err(Refusal::new(OpaqueCode::Syntax, "the grammar does not fit the parser", whole));
+    }
+    let mut reports = 0_u32;
+    let mut progress = |_: &ParseState| {
+        reports += 1;
+        if reports > MAX_PROGRESS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let options = ParseOptions::new().progress_callback(&mut progress);
+    let bytes = text.as_bytes();
+    let mut rest = |offset: usize, _| bytes.get(offset..).unwrap_or_default();
+    parser
+        .parse_with_options(&mut rest, None, Some(options))
+        .ok_or_else(|| Refusal::new(OpaqueCode::TooLarge, "parsing took too many steps", whole))
+}
+
+/// Refuses trees with error or missing nodes, and trees that are too deep.
+pub(crate) fn check(tree: &Tree) -> Result<(), Refusal> {
+    let mut cursor = tree.walk();
+    loop {
+        let node = cursor.node();
+        let span = Span { start: node.start_byte(), end: node.end_byte() };
+        if node.is_error() || node.is_missing() {
+            return Err(Refusal::new(
+                OpaqueCode::Syntax,
+                "the text could not be read as bash",
+                span,
+            ));
+        }
+        if cursor.depth() as usize > MAX_DEPTH {
+            return Err(Refusal::new(OpaqueCode::TooLarge, "the text is nested too deeply", span));
+        }
+        if cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return Ok(());
+            }
+        }
+    }
+}

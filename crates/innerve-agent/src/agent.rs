@@ -19,8 +19,8 @@ use crate::executor::{Ended, Executor};
 use crate::response::Response;
 use crate::subagent::Spawner;
 use crate::{
-    AgentEvent, LogError, Record, RunSummary, Seat, SessionEnv, Terminal, TerminalReason, ToolReport, Transcript,
-    Transition, request,
+    AgentEvent, LogError, Record, ResultFiles, RunSummary, Seat, SessionEnv, Terminal,
+    TerminalReason, ToolReport, Transcript, Transition, request,
 };
 
 /// Requests that ask the model to go on after a cut response, in a row.
@@ -41,13 +41,21 @@ impl Agent {
     /// An agent with a new conversation.
     pub fn start(env: SessionEnv) -> Result<Self, LogError> {
         let conversation = Conversation::start(&env)?;
-        Ok(Self { env: Arc::new(env), conversation: Arc::new(Mutex::new(conversation)), only: None })
+        Ok(Self {
+            env: Arc::new(env),
+            conversation: Arc::new(Mutex::new(conversation)),
+            only: None,
+        })
     }
 
     /// An agent that goes on from a log.
     pub fn resume(env: SessionEnv, transcript: Transcript) -> Result<Self, LogError> {
         let conversation = Conversation::resume(&env, transcript)?;
-        Ok(Self { env: Arc::new(env), conversation: Arc::new(Mutex::new(conversation)), only: None })
+        Ok(Self {
+            env: Arc::new(env),
+            conversation: Arc::new(Mutex::new(conversation)),
+            only: None,
+        })
     }
 
     /// A sub-agent of a type.
@@ -104,12 +112,18 @@ fn assemble(
     events: &mpsc::Sender<AgentEvent>,
 ) -> ToolPool {
     let spawner: Arc<dyn SubagentSpawner> = Arc::new(Spawner::new(Arc::clone(env), events.clone()));
-    let seat =
-        Seat { agent_id: env.agent_id.clone(), depth: env.depth, spawner, tasks: Arc::clone(&env.tasks) };
+    let seat = Seat {
+        agent_id: env.agent_id.clone(),
+        depth: env.depth,
+        spawner,
+        tasks: Arc::clone(&env.tasks),
+    };
     let policy = innerve_pipeline::PolicySource::current(env.policy.as_ref());
     let pool = ToolPool::assemble(env.tools.tools(&seat), |name| policy.rules.removes_tool(name));
     match only {
-        Some(definition) => pool.narrowed(|tool| definition.has(tool, env.depth < crate::subagent::MAX_DEPTH)),
+        Some(definition) => {
+            pool.narrowed(|tool| definition.has(tool, env.depth < crate::subagent::MAX_DEPTH))
+        }
         None => pool,
     }
 }
@@ -214,7 +228,8 @@ impl Looping<'_> {
         let capabilities = self.env.model.capabilities(&self.env.config.model);
         let max_tokens = state.max_tokens.unwrap_or(self.env.config.max_tokens);
         let messages = self.conversation.messages.clone();
-        let request = request::build(&self.env.config, &capabilities, &self.pool, messages, max_tokens);
+        let request =
+            request::build(&self.env.config, &capabilities, &self.pool, messages, max_tokens);
 
         let turn = Arc::new(self.turn());
         let pipeline = Arc::new(self.env.pipeline.clone());
@@ -229,15 +244,27 @@ impl Looping<'_> {
     }
 
     /// A response without tool uses: the end, a cut, or a failure.
-    fn finish_text(&mut self, response: Response, state: State, model_max: u32) -> Result<Next, LogError> {
+    fn finish_text(
+        &mut self,
+        response: Response,
+        state: State,
+        model_max: u32,
+    ) -> Result<Next, LogError> {
         let said_something = response.blocks.iter().any(is_lasting);
         if response.interrupted {
             self.keep(response.blocks)?;
-            self.conversation.push_user(vec![ContentBlock::text("[The user interrupted the response.]")])?;
-            return Ok(end(TerminalReason::AbortedStreaming, "stopped by the user while the model was writing"));
+            self.conversation
+                .push_user(vec![ContentBlock::text("[The user interrupted the response.]")])?;
+            return Ok(end(
+                TerminalReason::AbortedStreaming,
+                "stopped by the user while the model was writing",
+            ));
         }
         if let Some(error) = response.error {
-            if said_something && error.class() != ErrorClass::Cancelled && state.recoveries < MAX_RECOVERIES {
+            if said_something
+                && error.class() != ErrorClass::Cancelled
+                && state.recoveries < MAX_RECOVERIES
+            {
                 self.keep(response.blocks)?;
                 self.ask_to_go_on("The connection broke off in the middle of your response.")?;
                 let next = State { recoveries: state.recoveries + 1, ..state };
@@ -246,12 +273,16 @@ impl Looping<'_> {
             self.keep(response.blocks)?;
             return Ok(Next::End(model_failure(&error)));
         }
-        let (reason, details) = response.stop.unwrap_or((StopReason::EndTurn, serde_json::Map::new()));
+        let (reason, details) =
+            response.stop.unwrap_or((StopReason::EndTurn, serde_json::Map::new()));
         match reason {
             StopReason::MaxTokens | StopReason::ModelContextWindowExceeded => {
                 let escalated = self.env.config.escalated_max_tokens.min(model_max);
                 let current = state.max_tokens.unwrap_or(self.env.config.max_tokens);
-                if reason == StopReason::MaxTokens && state.max_tokens.is_none() && escalated > current {
+                if reason == StopReason::MaxTokens
+                    && state.max_tokens.is_none()
+                    && escalated > current
+                {
                     let next = State { max_tokens: Some(escalated), ..state };
                     return Ok(Next::Continue(next, Transition::MaxOutputTokensEscalate));
                 }
@@ -304,7 +335,11 @@ impl Looping<'_> {
     }
 
     /// A response with tool uses: wait for them, send the results.
-    async fn finish_tools(&mut self, response: Response, mut executor: Executor) -> Result<Next, LogError> {
+    async fn finish_tools(
+        &mut self,
+        response: Response,
+        mut executor: Executor,
+    ) -> Result<Next, LogError> {
         if response.interrupted {
             executor.interrupt();
         }
@@ -337,18 +372,31 @@ impl Looping<'_> {
 
         self.turns += 1;
         if interrupted {
-            return Ok(end(TerminalReason::AbortedTools, "stopped by the user while tools were running"));
+            return Ok(end(
+                TerminalReason::AbortedTools,
+                "stopped by the user while tools were running",
+            ));
         }
         match stop {
             Some(StopRequest::DeniedByUser) => {
-                return Ok(end(TerminalReason::DeniedByUser, "a call was rejected; say how to go on"));
+                return Ok(end(
+                    TerminalReason::DeniedByUser,
+                    "a call was rejected; say how to go on",
+                ));
             }
-            Some(StopRequest::HookStopped(why)) => return Ok(end(TerminalReason::HookStopped, why)),
-            Some(StopRequest::Deferred) => return Ok(end(TerminalReason::HookStopped, "a hook deferred a call")),
+            Some(StopRequest::HookStopped(why)) => {
+                return Ok(end(TerminalReason::HookStopped, why));
+            }
+            Some(StopRequest::Deferred) => {
+                return Ok(end(TerminalReason::HookStopped, "a hook deferred a call"));
+            }
             None => {}
         }
         if self.env.config.max_turns.is_some_and(|limit| self.turns >= limit) {
-            return Ok(end(TerminalReason::MaxTurns, format!("the limit of {} rounds was reached", self.turns)));
+            return Ok(end(
+                TerminalReason::MaxTurns,
+                format!("the limit of {} rounds was reached", self.turns),
+            ));
         }
         Ok(Next::Continue(State::default(), Transition::NextTurn))
     }
@@ -374,7 +422,11 @@ impl Looping<'_> {
     }
 
     /// A call has ended: log it, tell it, let what waited start.
-    pub(crate) async fn ended(&mut self, executor: &mut Executor, ended: &Ended) -> Result<(), LogError> {
+    pub(crate) async fn ended(
+        &mut self,
+        executor: &mut Executor,
+        ended: &Ended,
+    ) -> Result<(), LogError> {
         let (Some(settled), Some(tool_use)) =
             (executor.settled(ended.index).cloned(), executor.tool_use(ended.index).cloned())
         else {
@@ -392,7 +444,10 @@ impl Looping<'_> {
                 self.apply(&settled);
             } else {
                 // A call that runs beside others must not change what they see.
-                let text = format!("{} ran beside others; its changes to the session were ignored", settled.tool);
+                let text = format!(
+                    "{} ran beside others; its changes to the session were ignored",
+                    settled.tool
+                );
                 self.tell(AgentEvent::Warning(text)).await;
             }
         }
@@ -415,8 +470,12 @@ impl Looping<'_> {
             match change {
                 SessionChange::SetMode(mode) => self.env.policy.set_mode(*mode),
                 SessionChange::LeavePlan => self.env.policy.leave_plan(),
-                SessionChange::SetCwd(cwd) | SessionChange::SetRoot(cwd) => self.env.policy.set_cwd(cwd),
-                SessionChange::AddDirectories(directories) => self.env.policy.add_directories(directories),
+                SessionChange::SetCwd(cwd) | SessionChange::SetRoot(cwd) => {
+                    self.env.policy.set_cwd(cwd)
+                }
+                SessionChange::AddDirectories(directories) => {
+                    self.env.policy.add_directories(directories)
+                }
                 // Kept by the tools themselves; nothing of the loop depends on them.
                 SessionChange::LoadTools(_) | SessionChange::SetTodos(_) => {}
             }
@@ -425,15 +484,17 @@ impl Looping<'_> {
 
     /// Keeps the results of each message within the budget; what was decided once stays so.
     fn replace_large_results(&mut self) -> Result<(), LogError> {
-        let store = crate::results::ResultFiles::new(SessionEnv::results_folder(&self.env.folder));
-        let replaced = self.conversation.replacements.apply(&mut self.conversation.messages, &store, |name| {
-            is_self_bounded(&self.pool, name)
-        });
-        for record in replaced {
-            self.conversation.log.append(&Record::ContentReplacement {
-                tool_use_id: record.tool_use_id.to_string(),
-                replacement: record.replacement,
-            })?;
+        let store = ResultFiles::new(SessionEnv::results_folder(&self.env.folder));
+        let pool = &self.pool;
+        let bounds_itself = |name: &str| is_self_bounded(pool, name);
+        let conversation = &mut *self.conversation;
+        let records = conversation.replacements.apply(
+            &mut conversation.messages,
+            bounds_itself,
+            Some(&store),
+        );
+        for record in records {
+            self.conversation.log.append(&Record::ContentReplacement { record })?;
         }
         Ok(())
     }
@@ -468,7 +529,10 @@ impl Looping<'_> {
 
     async fn end(&mut self, terminal: Terminal) {
         let repaired = self.conversation.repair_and_log();
-        let ended = self.conversation.log.append(&Record::Ended { reason: terminal.reason.name().to_owned() });
+        let ended = self
+            .conversation
+            .log
+            .append(&Record::Ended { reason: terminal.reason.name().to_owned() });
         if let Err(error) = repaired.and(ended)
             && terminal.reason != TerminalReason::SessionError
         {
@@ -498,7 +562,9 @@ impl ProgressSink for ProgressToEvents {
 
 fn is_self_bounded(pool: &ToolPool, name: &str) -> bool {
     match pool.find(name) {
-        innerve_tool::Lookup::Found(tool) => tool.result_limit() == innerve_tool::ResultLimit::SelfBounded,
+        innerve_tool::Lookup::Found(tool) => {
+            tool.result_limit() == innerve_tool::ResultLimit::SelfBounded
+        }
         innerve_tool::Lookup::Removed(_) | innerve_tool::Lookup::Unknown { .. } => false,
     }
 }

@@ -38,7 +38,8 @@ pub(crate) const AGENTS: &[AgentDefinition] = &[
 pub(crate) const DEFAULT_AGENT: &str = "general-purpose";
 
 /// Tools that no sub-agent gets: they need a person who follows the conversation.
-const NOT_FOR_SUBAGENTS: &[&str] = &["AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "TaskOutput"];
+const NOT_FOR_SUBAGENTS: &[&str] =
+    &["AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "TaskOutput"];
 
 impl AgentDefinition {
     /// Finds a type by name, case folded.
@@ -60,6 +61,9 @@ impl AgentDefinition {
 pub(crate) fn agent_types() -> Vec<AgentType> {
     AGENTS
         .iter()
-        .map(|agent| AgentType { name: agent.name.to_owned(), description: agent.description.to_owned() })
+        .map(|agent| AgentType {
+            name: agent.name.to_owned(),
+            description: agent.description.to_owned(),
+        })
         .collect()
 }

@@ -21,7 +21,8 @@ impl Conversation {
     /// A new conversation with a fresh log.
     pub(crate) fn start(env: &SessionEnv) -> Result<Self, LogError> {
         let log = SessionLog::open(&env.log_path())?;
-        let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let started =
+            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         log.append(&Record::Session {
             version: 1,
             id: env.session_id.to_string(),
@@ -29,7 +30,12 @@ impl Conversation {
             model: env.config.model.clone(),
             started,
         })?;
-        Ok(Self { messages: Vec::new(), replacements: ReplacementState::default(), log, seen: HashSet::new() })
+        Ok(Self {
+            messages: Vec::new(),
+            replacements: ReplacementState::default(),
+            log,
+            seen: HashSet::new(),
+        })
     }
 
     /// A conversation that goes on from its log.
@@ -37,7 +43,7 @@ impl Conversation {
         let log = SessionLog::open(&env.log_path())?;
         let mut conversation = Self {
             seen: tool_use_ids(&transcript.messages),
-            replacements: ReplacementState::resume(transcript.replacements, &transcript.messages),
+            replacements: ReplacementState::resume(&transcript.messages, transcript.replacements),
             messages: transcript.messages,
             log,
         };

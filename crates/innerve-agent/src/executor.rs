@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use innerve_pipeline::{Outcome, Pipeline, Requested, Settled, Step, StopRequest, Turn, is_concurrency_safe};
+use innerve_pipeline::{
+    Outcome, Pipeline, Requested, Settled, Step, StopRequest, Turn, is_concurrency_safe,
+};
 use innerve_protocol::{ToolResult, ToolUse};
 use serde_json::Value;
 use tokio::task::JoinSet;
@@ -46,7 +48,8 @@ impl Executor {
 
     /// Queues a tool use. It does not start before [`Self::start`].
     pub(crate) fn add(&mut self, requested: Requested) {
-        let safe = requested.invalid_input.is_none() && is_concurrency_safe(&self.turn.pool, &requested.tool_use);
+        let safe = requested.invalid_input.is_none()
+            && is_concurrency_safe(&self.turn.pool, &requested.tool_use);
         self.schedule.add(safe);
         self.requested.push(requested);
     }
@@ -79,7 +82,14 @@ impl Executor {
                 // The pipeline catches the panics of tools; one of its own must not lose the answer.
                 Err(_) => {
                     let Some(index) = self.lost() else { continue };
-                    (index, self.synthetic(index, "internal error; the call was abandoned", Outcome::Failed))
+                    (
+                        index,
+                        self.synthetic(
+                            index,
+                            "internal error; the call was abandoned",
+                            Outcome::Failed,
+                        ),
+                    )
                 }
             };
             self.schedule.finish(index);
@@ -149,7 +159,8 @@ impl Executor {
     }
 
     fn synthetic(&self, index: usize, text: &str, outcome: Outcome) -> Settled {
-        let tool_use = self.tool_use(index).cloned().unwrap_or_else(|| ToolUse::new("", "", Value::Null));
+        let tool_use =
+            self.tool_use(index).cloned().unwrap_or_else(|| ToolUse::new("", "", Value::Null));
         Settled {
             result: ToolResult::error(tool_use.id, text),
             tool: tool_use.name,

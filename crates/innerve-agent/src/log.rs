@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use innerve_budget::ReplacementRecord;
 use innerve_protocol::{Message, ToolResult, ToolUse};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -48,10 +49,8 @@ pub enum Record {
     },
     /// A result was replaced to keep the conversation within its budget, for good.
     ContentReplacement {
-        /// The tool use whose result it is.
-        tool_use_id: String,
-        /// What stands in its place.
-        replacement: String,
+        /// The decision.
+        record: ReplacementRecord,
     },
     /// A run ended.
     Ended {

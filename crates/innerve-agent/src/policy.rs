@@ -122,8 +122,11 @@ impl PolicySource for SharedPolicy {
         let root = self.current().original_cwd.clone();
         let mut rules = Vec::new();
         for text in &grant.rules {
-            let origin = Origin { source: RuleSource::Session, root: root.clone(), file: None, line: None };
-            rules.push(Rule::parse(text, Behavior::Allow, origin).map_err(|error| error.to_string())?);
+            let origin =
+                Origin { source: RuleSource::Session, root: root.clone(), file: None, line: None };
+            rules.push(
+                Rule::parse(text, Behavior::Allow, origin).map_err(|error| error.to_string())?,
+            );
         }
         {
             let mut base = lock(&self.base);
@@ -138,7 +141,9 @@ impl PolicySource for SharedPolicy {
             (GrantScope::Always, None) => {
                 Err("there is no settings file to save it in; it holds for this session".to_owned())
             }
-            (GrantScope::Always, Some(saver)) => grant.rules.iter().try_for_each(|rule| saver.save(rule)),
+            (GrantScope::Always, Some(saver)) => {
+                grant.rules.iter().try_for_each(|rule| saver.save(rule))
+            }
         }
     }
 }
@@ -166,7 +171,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl fmt::Debug for SharedPolicy {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("SharedPolicy").field("mode", &self.current().mode).finish_non_exhaustive()
+        formatter
+            .debug_struct("SharedPolicy")
+            .field("mode", &self.current().mode)
+            .finish_non_exhaustive()
     }
 }
 
@@ -176,7 +184,8 @@ mod tests {
 
     #[test]
     fn a_child_can_only_tighten() {
-        let policy = Policy { mode: PermissionMode::AcceptEdits, ..Policy::new("/repo", "/home/u") };
+        let policy =
+            Policy { mode: PermissionMode::AcceptEdits, ..Policy::new("/repo", "/home/u") };
         let parent = SharedPolicy::new(policy, None);
         let mode = |wanted| parent.child("/repo/a".into(), wanted).current().mode;
         assert_eq!(mode(None), PermissionMode::AcceptEdits);
@@ -188,7 +197,9 @@ mod tests {
     fn a_grant_in_a_child_holds_for_its_parent_and_a_directory_does_not_leak() {
         let parent = SharedPolicy::new(Policy::new("/repo", "/home/u"), None);
         let child = parent.child("/repo/a".into(), None);
-        child.remember(&Grant { scope: GrantScope::Session, rules: vec!["Bash(make *)".to_owned()] }).unwrap();
+        child
+            .remember(&Grant { scope: GrantScope::Session, rules: vec!["Bash(make *)".to_owned()] })
+            .unwrap();
         child.set_cwd(Path::new("/repo/b"));
         assert_eq!(parent.current().rules.len(), 1);
         assert_eq!(child.current().rules.len(), 1);

@@ -48,7 +48,9 @@ fn mark(request: &mut Request, builtin_count: usize) {
     match last_user.and_then(|message| message.content.last_mut()) {
         Some(ContentBlock::Text(block)) => block.cache_control = Some(CacheControl::ephemeral()),
         Some(ContentBlock::Image(block)) => block.cache_control = Some(CacheControl::ephemeral()),
-        Some(ContentBlock::ToolResult(result)) => result.cache_control = Some(CacheControl::ephemeral()),
+        Some(ContentBlock::ToolResult(result)) => {
+            result.cache_control = Some(CacheControl::ephemeral())
+        }
         Some(
             ContentBlock::Thinking(_)
             | ContentBlock::RedactedThinking(_)

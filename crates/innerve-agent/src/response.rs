@@ -33,8 +33,13 @@ impl Looping<'_> {
         executor: &mut Executor,
     ) -> Result<Response, LogError> {
         let mut stream = self.env.model.stream(request);
-        let mut response =
-            Response { blocks: Vec::new(), stop: None, usage: Usage::default(), error: None, interrupted: false };
+        let mut response = Response {
+            blocks: Vec::new(),
+            stop: None,
+            usage: Usage::default(),
+            error: None,
+            interrupted: false,
+        };
         loop {
             let cancellation = self.cancellation.clone();
             tokio::select! {
@@ -76,9 +81,13 @@ impl Looping<'_> {
         executor: &mut Executor,
     ) -> Result<(), LogError> {
         match event {
-            StreamEvent::Start { usage, .. } | StreamEvent::Usage(usage) => response.usage.update(&usage),
+            StreamEvent::Start { usage, .. } | StreamEvent::Usage(usage) => {
+                response.usage.update(&usage)
+            }
             StreamEvent::TextDelta { text, .. } => self.tell(AgentEvent::Text(text)).await,
-            StreamEvent::ThinkingDelta { thinking, .. } => self.tell(AgentEvent::Thinking(thinking)).await,
+            StreamEvent::ThinkingDelta { thinking, .. } => {
+                self.tell(AgentEvent::Thinking(thinking)).await
+            }
             StreamEvent::BlockDone { block, invalid_input, .. } => {
                 let block = match block {
                     ContentBlock::ToolUse(mut tool_use) => {
@@ -105,7 +114,8 @@ impl Looping<'_> {
                 response.usage = Usage::default();
                 self.tell(AgentEvent::Retrying(notice)).await;
             }
-            StreamEvent::BlockStart { .. } | StreamEvent::InputDelta { .. } | StreamEvent::Ping => {}
+            StreamEvent::BlockStart { .. } | StreamEvent::InputDelta { .. } | StreamEvent::Ping => {
+            }
         }
         Ok(())
     }

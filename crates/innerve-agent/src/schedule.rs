@@ -78,7 +78,9 @@ impl Schedule {
 
     /// The numbers of the calls that wait.
     pub fn queued(&self) -> Vec<usize> {
-        let queued = |(index, (_, state)): (usize, &(bool, SlotState))| (*state == SlotState::Queued).then_some(index);
+        let queued = |(index, (_, state)): (usize, &(bool, SlotState))| {
+            (*state == SlotState::Queued).then_some(index)
+        };
         self.slots.iter().enumerate().filter_map(queued).collect()
     }
 }
@@ -134,8 +136,8 @@ mod tests {
             let unsafe_runs = running.iter().any(|index| !calls[*index]);
             assert!(!unsafe_runs || running.len() == 1, "an unsafe call has company: {schedule:?}");
             for index in &running {
-                let earlier_unsafe_waits =
-                    (0..*index).any(|earlier| !calls[earlier] && schedule.slots[earlier].1 != SlotState::Done);
+                let earlier_unsafe_waits = (0..*index)
+                    .any(|earlier| !calls[earlier] && schedule.slots[earlier].1 != SlotState::Done);
                 assert!(!earlier_unsafe_waits, "{index} overtook an unsafe call: {schedule:?}");
             }
             if running.is_empty() {

@@ -8,7 +8,8 @@ use std::time::Instant;
 
 use innerve_protocol::{AgentId, ContentBlock, ToolUseId, Usage};
 use innerve_tool::port::{
-    AgentType, Isolation, SubagentError, SubagentOutcome, SubagentRequest, SubagentSpawner, TaskKind, TaskState,
+    AgentType, Isolation, SubagentError, SubagentOutcome, SubagentRequest, SubagentSpawner,
+    TaskKind, TaskState,
 };
 use innerve_tool::{BoxFuture, CallContext, ProgressEvent};
 use serde_json::json;
@@ -34,7 +35,11 @@ impl Spawner {
         Self { parent, events }
     }
 
-    async fn run(&self, request: SubagentRequest, context: CallContext) -> Result<SubagentOutcome, SubagentError> {
+    async fn run(
+        &self,
+        request: SubagentRequest,
+        context: CallContext,
+    ) -> Result<SubagentOutcome, SubagentError> {
         let seat = Running::take(&self.parent)?;
         let definition = find(request.agent_type.as_deref())?;
         let cwd = directory(&request.isolation, &context)?;
@@ -57,7 +62,8 @@ impl Spawner {
             cancellation: cancellation.clone(),
             background: request.background,
         });
-        let agent = Agent::typed(env, definition).map_err(|error| SubagentError::Failed(error.to_string()))?;
+        let agent = Agent::typed(env, definition)
+            .map_err(|error| SubagentError::Failed(error.to_string()))?;
         let work = Work { agent, agent_id: agent_id.clone(), prompt: request.prompt, seat };
         if !request.background {
             return work.finish(&self.events, &context.tool_use_id).await;
@@ -132,7 +138,8 @@ impl Work {
             }
         }
         drop(seat);
-        let summary = summary.ok_or_else(|| SubagentError::Failed("it ended without a word".to_owned()))?;
+        let summary =
+            summary.ok_or_else(|| SubagentError::Failed("it ended without a word".to_owned()))?;
         conclude(summary, agent_id, tool_uses, began, usage)
     }
 }
@@ -147,7 +154,9 @@ fn conclude(
     let RunSummary { terminal, result, .. } = summary;
     let note = match terminal.reason {
         TerminalReason::Completed if terminal.message.is_empty() => None,
-        TerminalReason::AbortedStreaming | TerminalReason::AbortedTools => return Err(SubagentError::Interrupted),
+        TerminalReason::AbortedStreaming | TerminalReason::AbortedTools => {
+            return Err(SubagentError::Interrupted);
+        }
         TerminalReason::Completed
         | TerminalReason::MaxTurns
         | TerminalReason::DeniedByUser
@@ -166,7 +175,14 @@ fn conclude(
             Some(format!("it was cut off: {}", terminal.message))
         }
     };
-    Ok(SubagentOutcome::Completed { agent_id, text: result, note, tool_uses, duration: began.elapsed(), usage })
+    Ok(SubagentOutcome::Completed {
+        agent_id,
+        text: result,
+        note,
+        tool_uses,
+        duration: began.elapsed(),
+        usage,
+    })
 }
 
 /// A sub-agent's events as progress of the call that started it.
@@ -179,14 +195,17 @@ fn retell(event: AgentEvent, parent: &ToolUseId) -> Option<ProgressEvent> {
         })
     };
     match event {
-        AgentEvent::ToolStarted(tool_use) => {
-            event_for(&tool_use.id, json!({ "kind": "tool_started", "tool": tool_use.name, "input": tool_use.input }))
-        }
+        AgentEvent::ToolStarted(tool_use) => event_for(
+            &tool_use.id,
+            json!({ "kind": "tool_started", "tool": tool_use.name, "input": tool_use.input }),
+        ),
         AgentEvent::ToolEnded(report) => event_for(
             &report.tool_use_id,
             json!({ "kind": "tool_ended", "tool": report.tool, "code": report.code, "elapsed_ms": report.elapsed.as_millis() as u64 }),
         ),
-        AgentEvent::Retrying(notice) => event_for(parent, json!({ "kind": "retrying", "class": notice.class })),
+        AgentEvent::Retrying(notice) => {
+            event_for(parent, json!({ "kind": "retrying", "class": notice.class }))
+        }
         AgentEvent::Warning(text) => event_for(parent, json!({ "kind": "warning", "text": text })),
         AgentEvent::Progress(progress) => Some(progress),
         AgentEvent::Started { .. }
@@ -221,7 +240,11 @@ fn directory(isolation: &Isolation, context: &CallContext) -> Result<PathBuf, Su
 }
 
 /// The agent's own instructions; what the main conversation was told of the place stays.
-fn instructions(definition: &AgentDefinition, parent: &[String], cwd: &std::path::Path) -> Vec<String> {
+fn instructions(
+    definition: &AgentDefinition,
+    parent: &[String],
+    cwd: &std::path::Path,
+) -> Vec<String> {
     let mut system = vec![definition.prompt.to_owned()];
     system.extend(parent.iter().skip(1).cloned());
     system.push(format!("You start in {}.", cwd.display()));
@@ -229,12 +252,20 @@ fn instructions(definition: &AgentDefinition, parent: &[String], cwd: &std::path
 }
 
 fn since(before: &Usage, after: &Usage) -> Usage {
-    let less = |after: Option<u64>, before: Option<u64>| after.map(|after| after.saturating_sub(before.unwrap_or(0)));
+    let less = |after: Option<u64>, before: Option<u64>| {
+        after.map(|after| after.saturating_sub(before.unwrap_or(0)))
+    };
     Usage {
         input_tokens: less(after.input_tokens, before.input_tokens),
         output_tokens: less(after.output_tokens, before.output_tokens),
-        cache_creation_input_tokens: less(after.cache_creation_input_tokens, before.cache_creation_input_tokens),
-        cache_read_input_tokens: less(after.cache_read_input_tokens, before.cache_read_input_tokens),
+        cache_creation_input_tokens: less(
+            after.cache_creation_input_tokens,
+            before.cache_creation_input_tokens,
+        ),
+        cache_read_input_tokens: less(
+            after.cache_read_input_tokens,
+            before.cache_read_input_tokens,
+        ),
         ..Usage::default()
     }
 }
@@ -248,12 +279,14 @@ impl Running {
             let text = format!("agents nest at most {MAX_DEPTH} deep; do this task yourself");
             return Err(SubagentError::Limit(text));
         }
-        if parent.config.max_cost_usd.is_some_and(|limit| parent.spending.known_dollars() >= limit) {
+        if parent.config.max_cost_usd.is_some_and(|limit| parent.spending.known_dollars() >= limit)
+        {
             return Err(SubagentError::Limit("the cost limit of this run is reached".to_owned()));
         }
         let place = Self(Arc::clone(&parent.running_agents));
         if place.0.fetch_add(1, Ordering::SeqCst) >= MAX_RUNNING {
-            let text = format!("{MAX_RUNNING} agents run already; wait for them, do not try again now");
+            let text =
+                format!("{MAX_RUNNING} agents run already; wait for them, do not try again now");
             return Err(SubagentError::Limit(text));
         }
         Ok(place)

@@ -61,13 +61,20 @@ impl TaskRegistry for Tasks {
         let tail: String = std::iter::repeat_with(fastrand::alphanumeric).take(8).collect();
         let id = TaskId(format!("{letter}{}", tail.to_lowercase()));
         let state = TaskState::Running;
-        let status = TaskStatus { id: id.clone(), kind, description: description.to_owned(), state, output };
+        let status =
+            TaskStatus { id: id.clone(), kind, description: description.to_owned(), state, output };
         let mut table = self.table();
         let number = table.next;
         table.next += 1;
         table.tasks.insert(number, (status, stop));
         let ended: Option<u64> = (table.tasks.len() > MAX_TASKS)
-            .then(|| table.tasks.iter().find(|(_, (task, _))| task.state != TaskState::Running).map(|(key, _)| *key))
+            .then(|| {
+                table
+                    .tasks
+                    .iter()
+                    .find(|(_, (task, _))| task.state != TaskState::Running)
+                    .map(|(key, _)| *key)
+            })
             .flatten();
         if let Some(ended) = ended {
             table.tasks.remove(&ended);

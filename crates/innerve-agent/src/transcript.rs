@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
+use innerve_budget::ReplacementRecord;
 use innerve_protocol::{ContentBlock, Message, Role, ToolResult, ToolUse, ToolUseId};
 
 use crate::{LogError, Record};
@@ -23,8 +24,8 @@ pub struct Transcript {
     pub session_id: String,
     /// The conversation, with every tool use answered.
     pub messages: Vec<Message>,
-    /// Results that were replaced for good: tool use id and replacement.
-    pub replacements: Vec<(String, String)>,
+    /// Results that were replaced for good.
+    pub replacements: Vec<ReplacementRecord>,
     /// Tool uses that had started and not ended: whether they took effect is not known.
     pub interrupted: Vec<ToolUse>,
 }
@@ -57,7 +58,9 @@ impl Transcript {
             }
             match serde_json::from_slice::<Record>(&line) {
                 Ok(record) => loader.take(record),
-                Err(error) => quarantined.push(Quarantined { line: number, problem: error.to_string() }),
+                Err(error) => {
+                    quarantined.push(Quarantined { line: number, problem: error.to_string() })
+                }
             }
         }
         Ok((loader.finish(), quarantined))
@@ -81,7 +84,8 @@ impl Loader {
                 match message.role {
                     // The message that holds the calls has come: they need no message of their own.
                     Role::Assistant => {
-                        let held: HashSet<_> = message.tool_uses().map(|tool_use| tool_use.id.clone()).collect();
+                        let held: HashSet<_> =
+                            message.tool_uses().map(|tool_use| tool_use.id.clone()).collect();
                         self.started.retain(|tool_use| !held.contains(&tool_use.id));
                     }
                     Role::User => {
@@ -103,9 +107,7 @@ impl Loader {
             }
             Record::ToolEnded { result } => self.ended.push(result),
             Record::History { messages } => self.transcript.messages = messages,
-            Record::ContentReplacement { tool_use_id, replacement } => {
-                self.transcript.replacements.push((tool_use_id, replacement));
-            }
+            Record::ContentReplacement { record } => self.transcript.replacements.push(record),
             Record::Ended { .. } | Record::Unknown => {}
         }
     }
@@ -124,11 +126,16 @@ impl Loader {
         let mut results = Vec::new();
         for tool_use in unanswered {
             match self.ended.iter().position(|result| result.tool_use_id == tool_use.id) {
-                Some(index) => results.push(ContentBlock::ToolResult(self.ended.swap_remove(index))),
+                Some(index) => {
+                    results.push(ContentBlock::ToolResult(self.ended.swap_remove(index)))
+                }
                 None => {
                     let started = self.ever_started.contains(&tool_use.id);
                     let text = if started { UNKNOWN_END } else { NOT_STARTED };
-                    results.push(ContentBlock::ToolResult(ToolResult::error(tool_use.id.clone(), text)));
+                    results.push(ContentBlock::ToolResult(ToolResult::error(
+                        tool_use.id.clone(),
+                        text,
+                    )));
                     if started {
                         self.transcript.interrupted.push(tool_use);
                     }

@@ -5,18 +5,18 @@ use std::sync::Arc;
 use futures_util::future::{Either, join_all, select};
 use innerve_permission::facts::Place;
 use innerve_permission::{
-    Approval, Approver as ApprovedBy, Decision, HookVoice, Judgement, Need, Preview, Reason, ReasonKind, Resolution,
-    Verdict, Voices, judge,
+    Approval, Approver as ApprovedBy, Decision, HookVoice, Judgement, Need, Preview, Reason,
+    ReasonKind, Resolution, Verdict, Voices, judge,
 };
 use serde_json::{Map, Value};
 
 use crate::pipeline::Call;
 use crate::prepare::Suspicion;
-use crate::stage::{Authorized, Given, Outcome, Stopped, StopRequest, Validated};
+use crate::stage::{Authorized, Given, Outcome, StopRequest, Stopped, Validated};
 use crate::validate::{interrupted, invalid};
 use crate::{
-    Answer, ApprovalRequest, ClassifierVerdict, HookDecision, HookEvent, HookEventName, HookOutcome,
-    PermissionAnswer, Step,
+    Answer, ApprovalRequest, ClassifierVerdict, HookDecision, HookEvent, HookEventName,
+    HookOutcome, PermissionAnswer, Step,
 };
 
 /// What the hooks did to the input.
@@ -54,7 +54,11 @@ enum RefusedBy {
 
 impl Call<'_> {
     /// Step 7. Hooks run once, on the prepared input.
-    pub(crate) async fn pre_hooks(&mut self, call: &Validated, given: &mut Given) -> Result<Heard, Box<Stopped>> {
+    pub(crate) async fn pre_hooks(
+        &mut self,
+        call: &Validated,
+        given: &mut Given,
+    ) -> Result<Heard, Box<Stopped>> {
         if given.hooks.is_some() {
             self.pass(Step::PreHooks);
             return Ok(Heard::Same);
@@ -75,7 +79,10 @@ impl Call<'_> {
         given.hooks = Some(outcome);
         self.pass(Step::PreHooks);
         // A refusal needs no second look at the input that it refuses.
-        let denied = given.hooks.as_ref().is_some_and(|hooks| matches!(hooks.decision, Some(HookDecision::Deny(_))));
+        let denied = given
+            .hooks
+            .as_ref()
+            .is_some_and(|hooks| matches!(hooks.decision, Some(HookDecision::Deny(_))));
         match changed {
             Some(input) if !denied && input != call.input => {
                 given.input = input;
@@ -86,8 +93,14 @@ impl Call<'_> {
     }
 
     /// Runs all hooks that listen, at the same time, and combines their words in the order of configuration.
-    pub(crate) async fn hear(&self, name: HookEventName, call: &Validated, fields: Map<String, Value>) -> HookOutcome {
-        let listening = self.pipeline.hooks.iter().filter(|hook| hook.listens(name, Some(&self.name)));
+    pub(crate) async fn hear(
+        &self,
+        name: HookEventName,
+        call: &Validated,
+        fields: Map<String, Value>,
+    ) -> HookOutcome {
+        let listening =
+            self.pipeline.hooks.iter().filter(|hook| hook.listens(name, Some(&self.name)));
         let runs = listening.map(|hook| {
             hook.run(HookEvent {
                 name,
@@ -137,7 +150,8 @@ impl Call<'_> {
     /// The engine's word on the call.
     fn judge(&self, call: &Validated, given: &Given) -> Judgement {
         let policy = &call.policy;
-        let place = Place { cwd: &policy.cwd, home: &policy.home, disk: self.pipeline.disk.as_ref() };
+        let place =
+            Place { cwd: &policy.cwd, home: &policy.home, disk: self.pipeline.disk.as_ref() };
         let mut facts = call.tool.facts(&call.input, &call.context, place);
         if call.tool.requires_user_interaction() {
             facts.need = Need::Interaction;
@@ -150,11 +164,13 @@ impl Call<'_> {
             .flatten()
             .filter_map(|(name, value)| Some((name.clone(), scalar(value)?)))
             .collect();
-        let hook = given.hooks.as_ref().and_then(|hooks| hooks.decision.clone()).map(|decision| match decision {
-            HookDecision::Allow => HookVoice::Allow,
-            HookDecision::Ask(reason) => HookVoice::Ask(reason),
-            HookDecision::Defer => HookVoice::Defer,
-            HookDecision::Deny(reason) => HookVoice::Deny(reason),
+        let hook = given.hooks.as_ref().and_then(|hooks| hooks.decision.clone()).map(|decision| {
+            match decision {
+                HookDecision::Allow => HookVoice::Allow,
+                HookDecision::Ask(reason) => HookVoice::Ask(reason),
+                HookDecision::Defer => HookVoice::Defer,
+                HookDecision::Deny(reason) => HookVoice::Deny(reason),
+            }
         });
         let objection = call.tool.objection(&call.input, &call.context);
         judge(policy, facts, &Voices { hook, objection })
@@ -173,9 +189,16 @@ impl Call<'_> {
             ClassifierVerdict::Unavailable("it has refused too often".to_owned())
         } else {
             match suspicion.or_else(|| self.ask_classifier(&call)) {
-                None => ClassifierVerdict::Unavailable("no classifier can judge this tool".to_owned()),
+                None => {
+                    ClassifierVerdict::Unavailable("no classifier can judge this tool".to_owned())
+                }
                 Some(suspicion) => {
-                    match select(suspicion, Box::pin(call.context.cancellation.clone().cancelled_owned())).await {
+                    match select(
+                        suspicion,
+                        Box::pin(call.context.cancellation.clone().cancelled_owned()),
+                    )
+                    .await
+                    {
                         Either::Left((verdict, _)) => verdict,
                         Either::Right(_) => return Err(Box::new(self.withdrawn())),
                     }
@@ -185,7 +208,12 @@ impl Call<'_> {
         match verdict {
             ClassifierVerdict::Allow => {
                 self.turn.denials.allowed();
-                Ok(permitted(call, judgement, given, Some(Approval { by: ApprovedBy::Classifier, preview: None })))
+                Ok(permitted(
+                    call,
+                    judgement,
+                    given,
+                    Some(Approval { by: ApprovedBy::Classifier, preview: None }),
+                ))
             }
             ClassifierVerdict::Block(reason) => {
                 self.turn.denials.refused();
@@ -193,21 +221,31 @@ impl Call<'_> {
             }
             ClassifierVerdict::Unavailable(why) => match otherwise {
                 Decision::Allow | Decision::Ask => self.ask(call, judgement, given).await,
-                Decision::Deny => Ok(refused(judgement.resolution().clone(), &call, RefusedBy::Classifier(why))),
+                Decision::Deny => {
+                    Ok(refused(judgement.resolution().clone(), &call, RefusedBy::Classifier(why)))
+                }
             },
         }
     }
 
     /// Asks: hooks first, then the approver.
-    async fn ask(&mut self, call: Validated, judgement: Judgement, given: &mut Given) -> Result<Judged, Box<Stopped>> {
+    async fn ask(
+        &mut self,
+        call: Validated,
+        judgement: Judgement,
+        given: &mut Given,
+    ) -> Result<Judged, Box<Stopped>> {
         if let Some(by) = given.edited_by {
             return Ok(permitted(call, judgement, given, Some(Approval { by, preview: None })));
         }
         let resolution = judgement.resolution().clone();
         let mut fields = Map::new();
         fields.insert("tool_input".to_owned(), call.input.clone());
-        let suggestions: Vec<Value> =
-            resolution.suggestions.iter().map(|suggestion| Value::String(suggestion.0.clone())).collect();
+        let suggestions: Vec<Value> = resolution
+            .suggestions
+            .iter()
+            .map(|suggestion| Value::String(suggestion.0.clone()))
+            .collect();
         fields.insert("permission_suggestions".to_owned(), Value::Array(suggestions));
         let heard = self.hear(HookEventName::PermissionRequest, &call, fields).await;
         match heard.permission {
@@ -216,14 +254,23 @@ impl Call<'_> {
             }
             // What a rule wants to be asked is asked.
             Some(PermissionAnswer::Allow) if resolution.reason.kind != ReasonKind::Rule => {
-                return Ok(permitted(call, judgement, given, Some(Approval { by: ApprovedBy::Hook, preview: None })));
+                return Ok(permitted(
+                    call,
+                    judgement,
+                    given,
+                    Some(Approval { by: ApprovedBy::Hook, preview: None }),
+                ));
             }
             Some(PermissionAnswer::Allow) | None => {}
         }
         let preview = match call.tool.preview(&call.input, &call.context).await {
             Ok(preview) => preview,
             Err(error) => {
-                return Err(Box::new(invalid(Step::Resolve, error.code(), error.message().to_owned())));
+                return Err(Box::new(invalid(
+                    Step::Resolve,
+                    error.code(),
+                    error.message().to_owned(),
+                )));
             }
         };
         let request = ApprovalRequest {
@@ -261,9 +308,12 @@ impl Call<'_> {
                         given.edited_by = Some(ApprovedBy::Person);
                         Ok(Judged::Changed)
                     }
-                    Some(_) | None => {
-                        Ok(permitted(call, judgement, given, Some(Approval { by: ApprovedBy::Person, preview })))
-                    }
+                    Some(_) | None => Ok(permitted(
+                        call,
+                        judgement,
+                        given,
+                        Some(Approval { by: ApprovedBy::Person, preview }),
+                    )),
                 }
             }
             Answer::Deny { comment } => Ok(refused(resolution, &call, RefusedBy::Person(comment))),
@@ -274,7 +324,10 @@ impl Call<'_> {
 
     #[expect(clippy::unused_self, reason = "reads as a step of the call")]
     fn withdrawn(&self) -> Stopped {
-        interrupted(Step::Resolve, "Interrupted by the user before it was permitted; nothing was run.")
+        interrupted(
+            Step::Resolve,
+            "Interrupted by the user before it was permitted; nothing was run.",
+        )
     }
 
     /// Step 9.
@@ -284,20 +337,32 @@ impl Call<'_> {
         let mut reason = resolution.reason.clone();
         let (text, stop) = match by {
             RefusedBy::Engine => (denied(&tool, &reason, &resolution), None),
-            RefusedBy::Nobody(why) => {
-                (format!("{} It needed an approval, and {why}.", denied(&tool, &reason, &resolution)), None)
-            }
+            RefusedBy::Nobody(why) => (
+                format!(
+                    "{} It needed an approval, and {why}.",
+                    denied(&tool, &reason, &resolution)
+                ),
+                None,
+            ),
             RefusedBy::Classifier(why) => {
-                reason = Reason { kind: ReasonKind::Classifier, code: "classifier".to_owned(), message: why, ..reason };
+                reason = Reason {
+                    kind: ReasonKind::Classifier,
+                    code: "classifier".to_owned(),
+                    message: why,
+                    ..reason
+                };
                 let mut text = denied(&tool, &reason, &resolution);
                 if self.refusal_may_be_retried(&input, &reason).await {
                     text.push_str(" A hook allows you to try again.");
                 }
                 (text, None)
             }
-            RefusedBy::Person(Some(comment)) => {
-                (format!("The user rejected this use of {tool}; nothing was run or written. They said: {comment}"), None)
-            }
+            RefusedBy::Person(Some(comment)) => (
+                format!(
+                    "The user rejected this use of {tool}; nothing was run or written. They said: {comment}"
+                ),
+                None,
+            ),
             RefusedBy::Person(None) => (
                 format!(
                     "The user rejected this use of {tool}; nothing was run or written. Stop here and wait for them to say how to go on."
@@ -336,12 +401,21 @@ impl Call<'_> {
             tool: Some(self.name.clone()),
             fields,
         };
-        let listening = self.pipeline.hooks.iter().filter(|hook| hook.listens(name, Some(&self.name)));
-        join_all(listening.map(|hook| hook.run(event.clone()))).await.iter().any(|outcome| outcome.retry)
+        let listening =
+            self.pipeline.hooks.iter().filter(|hook| hook.listens(name, Some(&self.name)));
+        join_all(listening.map(|hook| hook.run(event.clone())))
+            .await
+            .iter()
+            .any(|outcome| outcome.retry)
     }
 }
 
-fn permitted(call: Validated, judgement: Judgement, given: &mut Given, approval: Option<Approval>) -> Judged {
+fn permitted(
+    call: Validated,
+    judgement: Judgement,
+    given: &mut Given,
+    approval: Option<Approval>,
+) -> Judged {
     let resolution = judgement.resolution().clone();
     let permit = match approval.clone() {
         None => judgement.permit(),
@@ -368,7 +442,8 @@ fn refused(resolution: Resolution, call: &Validated, by: RefusedBy) -> Judged {
 
 /// What the model is told of a refusal that no person made.
 fn denied(tool: &str, reason: &Reason, resolution: &Resolution) -> String {
-    let mut text = format!("Permission to use {tool} was denied: {}.", reason.message.trim_end_matches('.'));
+    let mut text =
+        format!("Permission to use {tool} was denied: {}.", reason.message.trim_end_matches('.'));
     if let Some(rule) = &reason.rule {
         text.push_str(&format!(" (rule {rule})"));
     }

@@ -26,7 +26,10 @@ impl Call<'_> {
             outcome.unwrap_or_else(|payload| {
                 // The payload may hold secrets: it is dropped unseen.
                 drop(payload);
-                Err(ToolError::new(code::PANICKED, format!("internal error in {}; the call was abandoned", self.name)))
+                Err(ToolError::new(
+                    code::PANICKED,
+                    format!("internal error in {}; the call was abandoned", self.name),
+                ))
             })
         }));
         let ended = Box::pin(self.ended(limit, &cancellation));
@@ -37,7 +40,9 @@ impl Call<'_> {
                 match select(run, self.grace()).await {
                     // What it had to say on being stopped is better than our own words.
                     Either::Left((Err(error), _)) => Err(error),
-                    Either::Left((Ok(rendered), _)) if why.code() == code::INTERRUPTED => Ok(rendered),
+                    Either::Left((Ok(rendered), _)) if why.code() == code::INTERRUPTED => {
+                        Ok(rendered)
+                    }
                     Either::Left((Ok(_), _)) | Either::Right(_) => Err(why),
                 }
             }
@@ -48,7 +53,11 @@ impl Call<'_> {
     }
 
     /// Ends with the reason when the call must stop.
-    async fn ended(&self, limit: Option<Duration>, cancellation: &innerve_tool::CancellationToken) -> ToolError {
+    async fn ended(
+        &self,
+        limit: Option<Duration>,
+        cancellation: &innerve_tool::CancellationToken,
+    ) -> ToolError {
         let timed_out: BoxFuture<'_, ()> = match limit {
             Some(limit) => Box::pin(self.sleep(limit)),
             None => Box::pin(pending()),
@@ -56,7 +65,10 @@ impl Call<'_> {
         match select(timed_out, Box::pin(cancellation.cancelled())).await {
             Either::Left(_) => {
                 let seconds = limit.unwrap_or_default().as_secs();
-                ToolError::new(code::TIMED_OUT, format!("{} timed out after {seconds} s", self.name))
+                ToolError::new(
+                    code::TIMED_OUT,
+                    format!("{} timed out after {seconds} s", self.name),
+                )
             }
             Either::Right(_) => ToolError::interrupted(),
         }

@@ -131,9 +131,8 @@ impl HookOutcome {
         self.messages.extend(other.messages);
         self.stop = self.stop.or(other.stop);
         self.permission = match (self.permission, other.permission) {
-            (Some(deny @ PermissionAnswer::Deny { .. }), _) | (_, Some(deny @ PermissionAnswer::Deny { .. })) => {
-                Some(deny)
-            }
+            (Some(deny @ PermissionAnswer::Deny { .. }), _)
+            | (_, Some(deny @ PermissionAnswer::Deny { .. })) => Some(deny),
             (first, second) => first.or(second),
         };
         self.retry |= other.retry;

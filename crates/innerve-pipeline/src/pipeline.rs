@@ -9,11 +9,15 @@ use innerve_budget::ResultStore;
 use innerve_permission::{PathFacts, Policy};
 use innerve_protocol::{AgentId, SessionId, ToolUseId};
 use innerve_tool::port::Clock;
-use innerve_tool::{CallContext, CancellationToken, ProgressSink, Reporter, SessionView, Silent, ToolPool};
+use innerve_tool::{
+    CallContext, CancellationToken, ProgressSink, Reporter, SessionView, Silent, ToolPool,
+};
 
 use crate::authorize::{Heard, Judged};
 use crate::stage::{Given, Requested, Settled, Stopped};
-use crate::{Approver, Classifier, Denials, Grant, Hook, Observer, Quiet, Step, StepReport, Unattended};
+use crate::{
+    Approver, Classifier, Denials, Grant, Hook, Observer, Quiet, Step, StepReport, Unattended,
+};
 
 /// Runs tool uses. Lasts as long as a session; [`Turn`] holds what changes from turn to turn.
 #[derive(Clone)]

@@ -26,7 +26,8 @@ impl Call<'_> {
         if input.is_empty() {
             return None;
         }
-        let request = ClassifierRequest { tool_use_id: self.id.clone(), tool: self.name.clone(), input };
+        let request =
+            ClassifierRequest { tool_use_id: self.id.clone(), tool: self.name.clone(), input };
         Some(classifier.start(request))
     }
 

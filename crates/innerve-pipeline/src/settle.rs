@@ -1,12 +1,13 @@
 //! Steps 11 to 14: fit the result, let hooks speak, attach what follows, classify the error.
 
+use innerve_budget::{Fitting, Limit, Spooled, fit_error};
 use innerve_permission::{Approval, Approver as ApprovedBy};
 use innerve_protocol::{Message, ToolResult, ToolResultContent};
-use innerve_tool::{SessionChange, code};
+use innerve_tool::{ResultLimit, SessionChange, code};
 use serde_json::{Map, Value};
 
 use crate::pipeline::Call;
-use crate::stage::{Executed, Outcome, Settled, Stopped, StopRequest};
+use crate::stage::{Executed, Outcome, Settled, StopRequest, Stopped};
 use crate::{HookDecision, HookEvent, HookEventName, HookOutcome, Step};
 
 /// A call whose result fits the conversation.
@@ -31,12 +32,34 @@ impl Call<'_> {
                 ToolResult::ok(self.id.clone(), content)
             }
             Err(error) => {
-                let text = innerve_budget::fit_error(error.message());
+                let text = fit_error(error.message());
                 ToolResult::error(self.id.clone(), text)
             }
         };
         self.pass(Step::FitResult);
         Fitted { call, result }
+    }
+
+    /// Fits one result to the conversation.
+    fn fit(
+        &self,
+        call: &Executed,
+        content: ToolResultContent,
+        spooled: Option<&innerve_tool::Spooled>,
+    ) -> ToolResultContent {
+        let limit = match call.tool.result_limit() {
+            ResultLimit::Chars(chars) => Limit::of_tool(chars),
+            ResultLimit::Declared(chars) => Limit::declared(chars),
+            ResultLimit::SelfBounded => Limit::UNLIMITED,
+        };
+        let fitting = Fitting {
+            tool: &self.name,
+            tool_use_id: &self.id,
+            limit,
+            spooled: spooled.map(|spooled| Spooled { path: &spooled.path, bytes: spooled.bytes }),
+            store: self.pipeline.results.as_deref(),
+        };
+        fitting.fit(content).content
     }
 
     /// Step 12.
@@ -52,7 +75,10 @@ impl Call<'_> {
             }
             Err(error) => {
                 fields.insert("error".to_owned(), Value::String(error.message().to_owned()));
-                fields.insert("is_interrupt".to_owned(), Value::Bool(error.code() == code::INTERRUPTED));
+                fields.insert(
+                    "is_interrupt".to_owned(),
+                    Value::Bool(error.code() == code::INTERRUPTED),
+                );
                 HookEventName::PostToolUseFailure
             }
         };
@@ -71,8 +97,12 @@ impl Call<'_> {
     }
 
     async fn hear_after(&self, name: HookEventName, fields: Map<String, Value>) -> HookOutcome {
-        let listening: Vec<_> =
-            self.pipeline.hooks.iter().filter(|hook| hook.listens(name, Some(&self.name))).collect();
+        let listening: Vec<_> = self
+            .pipeline
+            .hooks
+            .iter()
+            .filter(|hook| hook.listens(name, Some(&self.name)))
+            .collect();
         if listening.is_empty() {
             return HookOutcome::default();
         }
@@ -87,7 +117,10 @@ impl Call<'_> {
             fields,
         };
         let runs = listening.into_iter().map(|hook| hook.run(event.clone()));
-        futures_util::future::join_all(runs).await.into_iter().fold(HookOutcome::default(), HookOutcome::and)
+        futures_util::future::join_all(runs)
+            .await
+            .into_iter()
+            .fold(HookOutcome::default(), HookOutcome::and)
     }
 
     /// Step 13.
@@ -99,10 +132,20 @@ impl Call<'_> {
                 let changes = permitted_changes(rendered.changes, call.approval.as_ref());
                 (Outcome::Succeeded, None, rendered.data, rendered.messages, changes)
             }
-            Err(error) if error.code() == code::INTERRUPTED => {
-                (Outcome::Interrupted, Some(error.code().to_owned()), Value::Null, Vec::new(), Vec::new())
-            }
-            Err(error) => (Outcome::Failed, Some(error.code().to_owned()), Value::Null, Vec::new(), Vec::new()),
+            Err(error) if error.code() == code::INTERRUPTED => (
+                Outcome::Interrupted,
+                Some(error.code().to_owned()),
+                Value::Null,
+                Vec::new(),
+                Vec::new(),
+            ),
+            Err(error) => (
+                Outcome::Failed,
+                Some(error.code().to_owned()),
+                Value::Null,
+                Vec::new(),
+                Vec::new(),
+            ),
         };
         let feedback = match &after.decision {
             Some(HookDecision::Deny(reason)) => Some(reason.clone()),
@@ -141,7 +184,7 @@ impl Call<'_> {
         let code = safe_class(&code);
         self.report(step, Some(&code));
         let settled = Settled {
-            result: ToolResult::error(self.id.clone(), innerve_budget::fit_error(&text)),
+            result: ToolResult::error(self.id.clone(), fit_error(&text)),
             tool: self.name.clone(),
             outcome,
             step,
@@ -158,14 +201,21 @@ impl Call<'_> {
 }
 
 /// A change that loosens permissions counts only if somebody's approval carried it.
-fn permitted_changes(changes: Vec<SessionChange>, approval: Option<&Approval>) -> Vec<SessionChange> {
+fn permitted_changes(
+    changes: Vec<SessionChange>,
+    approval: Option<&Approval>,
+) -> Vec<SessionChange> {
     let approved = approval.is_some_and(|approval| approval.by != ApprovedBy::Classifier);
     let loosens = |change: &SessionChange| match change {
         SessionChange::SetMode(mode) => {
             use innerve_permission::PermissionMode as Mode;
             match mode {
                 Mode::Plan | Mode::DontAsk => false,
-                Mode::Default | Mode::AcceptEdits | Mode::Auto | Mode::BypassPermissions | Mode::Bubble => true,
+                Mode::Default
+                | Mode::AcceptEdits
+                | Mode::Auto
+                | Mode::BypassPermissions
+                | Mode::Bubble => true,
             }
         }
         SessionChange::LeavePlan | SessionChange::AddDirectories(_) => true,

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use innerve_permission::{Decision, Voices, resolve};
 use innerve_permission::CallFacts;
+use innerve_permission::{Decision, Voices, resolve};
 use innerve_tool::{DynTool, Lookup, SchemaIssue};
 use serde_json::{Value, json};
 
@@ -16,7 +16,10 @@ const MAX_RAW_INPUT: usize = 2_000;
 
 impl Call<'_> {
     /// Step 1.
-    pub(crate) fn look_up(&mut self, requested: &Requested) -> Result<Arc<dyn DynTool>, Box<Stopped>> {
+    pub(crate) fn look_up(
+        &mut self,
+        requested: &Requested,
+    ) -> Result<Arc<dyn DynTool>, Box<Stopped>> {
         let name = &requested.tool_use.name;
         match self.turn.pool.find(name) {
             Lookup::Found(tool) => {
@@ -29,16 +32,24 @@ impl Call<'_> {
                 let policy = self.turn.policy.current();
                 let facts = CallFacts::new(tool.name(), requested.tool_use.input.clone());
                 let resolution = resolve(&policy, &facts, &Voices::default());
-                let denied = resolution.verdict == innerve_permission::Verdict::Decided(Decision::Deny);
+                let denied =
+                    resolution.verdict == innerve_permission::Verdict::Decided(Decision::Deny);
                 let mut text = format!("Error: No such tool available: {name}. ");
                 if denied {
                     text.push_str(&format!("It was removed: {}.", resolution.reason.message));
                 } else {
                     text.push_str("It exists, but it is switched off in this session.");
                 }
-                let outcome =
-                    if denied { Outcome::Refused(Box::new(resolution.reason.clone())) } else { Outcome::Failed };
-                Err(Box::new(Stopped { outcome, resolution: Some(resolution), ..invalid(Step::LookUp, "removed_tool", text) }))
+                let outcome = if denied {
+                    Outcome::Refused(Box::new(resolution.reason.clone()))
+                } else {
+                    Outcome::Failed
+                };
+                Err(Box::new(Stopped {
+                    outcome,
+                    resolution: Some(resolution),
+                    ..invalid(Step::LookUp, "removed_tool", text)
+                }))
             }
             Lookup::Unknown { nearest } => {
                 let mut text = format!("Error: No such tool available: {name}.");
@@ -53,7 +64,10 @@ impl Call<'_> {
     /// Step 2.
     pub(crate) fn check_abort(&mut self) -> Result<(), Box<Stopped>> {
         if self.turn.cancellation.is_cancelled() {
-            return Err(Box::new(interrupted(Step::CheckAbort, "Interrupted by the user before it started; nothing was run.")));
+            return Err(Box::new(interrupted(
+                Step::CheckAbort,
+                "Interrupted by the user before it started; nothing was run.",
+            )));
         }
         self.pass(Step::CheckAbort);
         Ok(())
@@ -70,21 +84,27 @@ impl Call<'_> {
             let shown: String = raw.chars().take(MAX_RAW_INPUT).collect();
             // The Messages API's own form for input that is no JSON ("fine-grained tool streaming").
             let text = json!({ "INVALID_JSON": shown }).to_string();
-            return Err(Box::new(Stopped { text, ..invalid(Step::Parse, "invalid_json", String::new()) }));
+            return Err(Box::new(Stopped {
+                text,
+                ..invalid(Step::Parse, "invalid_json", String::new())
+            }));
         }
         match tool.parse(given.input.clone()) {
             Ok(input) => {
                 self.pass(Step::Parse);
                 Ok(input)
             }
-            Err(issues) => {
-                Err(Box::new(invalid(Step::Parse, "invalid_input", self.describe(tool.as_ref(), &issues))))
-            }
+            Err(issues) => Err(Box::new(invalid(
+                Step::Parse,
+                "invalid_input",
+                self.describe(tool.as_ref(), &issues),
+            ))),
         }
     }
 
     fn describe(&self, tool: &dyn DynTool, issues: &[SchemaIssue]) -> String {
-        let mut text = format!("InputValidationError: {} failed due to the following ", tool.name());
+        let mut text =
+            format!("InputValidationError: {} failed due to the following ", tool.name());
         text.push_str(if issues.len() == 1 { "issue:" } else { "issues:" });
         for issue in issues {
             text.push('\n');
@@ -100,11 +120,19 @@ impl Call<'_> {
     }
 
     /// Step 4.
-    pub(crate) async fn validate(&mut self, tool: &Arc<dyn DynTool>, input: Value) -> Result<Validated, Box<Stopped>> {
+    pub(crate) async fn validate(
+        &mut self,
+        tool: &Arc<dyn DynTool>,
+        input: Value,
+    ) -> Result<Validated, Box<Stopped>> {
         let policy = self.turn.policy.current();
         let context = self.context(&policy);
         if let Err(error) = tool.validate(&input, &context).await {
-            return Err(Box::new(invalid(Step::Validate, error.code(), error.message().to_owned())));
+            return Err(Box::new(invalid(
+                Step::Validate,
+                error.code(),
+                error.message().to_owned(),
+            )));
         }
         self.pass(Step::Validate);
         Ok(Validated { tool: Arc::clone(tool), input, context, policy })
@@ -114,7 +142,14 @@ impl Call<'_> {
 /// A call that ends because of what the model wrote.
 pub(crate) fn invalid(step: Step, code: &str, text: String) -> Stopped {
     let text = format!("<tool_use_error>{text}</tool_use_error>");
-    Stopped { step, code: code.to_owned(), text, outcome: Outcome::Failed, resolution: None, stop: None }
+    Stopped {
+        step,
+        code: code.to_owned(),
+        text,
+        outcome: Outcome::Failed,
+        resolution: None,
+        stop: None,
+    }
 }
 
 /// A call that ends because the turn was aborted.

@@ -1,6 +1,6 @@
 //! The contract of a tool: everything that is forgotten is answered in the strict way.
 
-use std::future::{Future, ready};
+use std::future::ready;
 use std::time::Duration;
 
 use innerve_permission::facts::Place;

@@ -1,0 +1,493 @@
+//! The Read tool: text by lines, images, directories; nothing that could hang.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use base64::Engine as _;
+use innerve_permission::facts::{self, Place};
+use innerve_permission::{CallFacts, Preview};
+use innerve_protocol::{ContentBlock, ImageBlock, ImageSource, ToolResultContent};
+use innerve_tool::port::{FileKind, FileMeta, FileReader, ReadRecord};
+use innerve_tool::{
+    CallContext, InterruptBehavior, ResultLimit, Tool, ToolError, ToolOutput, code as tool_code,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::access::FileAccess;
+use crate::text::Encoding;
+use crate::{code, paths};
+
+mod image;
+mod window;
+
+use window::Window;
+
+/// Lines that are shown when no limit is given.
+const DEFAULT_LINES: u64 = 2_000;
+/// Tokens of text in one result; a token is taken for four bytes.
+const MAX_TOKENS: u64 = 25_000;
+/// The same in bytes.
+const MAX_BYTES: usize = 100_000;
+/// Files up to this size can be edited, so that their hash is worth having; of larger ones only what is asked for is
+/// read.
+pub(crate) const MAX_EDITABLE: u64 = 1 << 30;
+/// Bytes that are read at once.
+const PIECE: usize = 1 << 20;
+/// Where a NUL byte is looked for.
+const HEAD: usize = 8 * 1024;
+/// Bytes of an image that a request takes (Anthropic Messages API, "vision": 5 MB of base64).
+const MAX_IMAGE_BYTES: u64 = 3_932_160;
+/// Pixels on each side that a request takes (Anthropic Messages API, "vision").
+const MAX_IMAGE_SIDE: u32 = 8_000;
+/// Entries of a directory that are listed.
+const MAX_ENTRIES: usize = 1_000;
+
+/// Reads files.
+#[derive(Clone, Debug)]
+pub struct Read {
+    access: FileAccess,
+}
+
+/// What the model gives to [`Read`].
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReadInput {
+    /// Absolute path of the file or directory
+    pub file_path: String,
+    /// First line to read, from 1
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
+    /// Number of lines to read (default 2000)
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
+}
+
+/// What [`Read`] found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum ReadOutput {
+    /// Lines of text.
+    Text {
+        /// The file.
+        file_path: PathBuf,
+        /// The lines, each behind its number and a tab.
+        content: String,
+        /// The first line shown, from 1.
+        start_line: u64,
+        /// How many lines are shown.
+        num_lines: u64,
+        /// How many lines the file has; `None` if it is too large to be counted.
+        total_lines: Option<u64>,
+        /// Whether the whole file was asked for and only a part is shown.
+        partial: bool,
+        /// What the model must know besides the lines.
+        note: Option<String>,
+    },
+    /// An image.
+    Image {
+        /// The file.
+        file_path: PathBuf,
+        /// Its type, told by its first bytes.
+        media_type: String,
+        /// Its bytes in base64.
+        base64: String,
+        /// Its size in bytes.
+        original_size: u64,
+    },
+    /// The entries of a directory.
+    Directory {
+        /// The directory.
+        file_path: PathBuf,
+        /// Names, sorted; those of directories end in `/`.
+        entries: Vec<String>,
+        /// Whether there are more.
+        truncated: bool,
+    },
+}
+
+impl Read {
+    /// Reads through `access`, and notes there what was read.
+    pub fn new(access: FileAccess) -> Self {
+        Self { access }
+    }
+
+    async fn read(
+        &self,
+        input: &ReadInput,
+        context: &CallContext<()>,
+    ) -> Result<ReadOutput, ToolError> {
+        let mut path = paths::checked(&input.file_path, context)?;
+        refuse_streams(&path)?;
+        if path == Path::new("/dev/null") {
+            return Ok(empty(path));
+        }
+        let meta = match self.access.files.metadata(&path).await {
+            Ok(meta) => meta,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let hidden = self.access.hidden.as_ref();
+                let siblings =
+                    paths::Siblings::find(self.access.files.as_ref(), &path, hidden).await;
+                let Some(same) = &siblings.same else {
+                    return Err(siblings.error(&path, &context.cwd));
+                };
+                path.clone_from(same);
+                self.access
+                    .files
+                    .metadata(&path)
+                    .await
+                    .map_err(|error| cannot_read(&path, &error))?
+            }
+            Err(error) => return Err(cannot_read(&path, &error)),
+        };
+        match meta.kind {
+            FileKind::Directory => self.list(path).await,
+            FileKind::Special => Err(special(&path)),
+            FileKind::File => self.file(path, meta, input, context).await,
+        }
+    }
+
+    async fn list(&self, path: PathBuf) -> Result<ReadOutput, ToolError> {
+        let (entries, truncated) = self
+            .access
+            .files
+            .list(&path, MAX_ENTRIES)
+            .await
+            .map_err(|error| cannot_read(&path, &error))?;
+        let entries = entries
+            .into_iter()
+            .filter(|entry| !self.access.is_hidden(&path.join(&entry.name)))
+            .map(|entry| if entry.is_directory { format!("{}/", entry.name) } else { entry.name })
+            .collect();
+        Ok(ReadOutput::Directory { file_path: path, entries, truncated })
+    }
+
+    async fn file(
+        &self,
+        path: PathBuf,
+        meta: FileMeta,
+        input: &ReadInput,
+        context: &CallContext<()>,
+    ) -> Result<ReadOutput, ToolError> {
+        let broken = |error: std::io::Error| cannot_read(&path, &error);
+        let mut reader = self.access.files.open(&path).await.map_err(broken)?;
+        let mut piece = reader.read(PIECE).await.map_err(broken)?;
+        if let Some(image) = image::recognise(&piece) {
+            return self.image(path, meta, image, piece, reader).await;
+        }
+        let encoding = Encoding::of(&piece);
+        let head = piece.get(..HEAD).unwrap_or(&piece);
+        if piece.starts_with(b"%PDF-") {
+            return Err(ToolError::new(
+                code::BINARY,
+                format!(
+                    "`{}` is a PDF; turn it into text first, as with pdftotext",
+                    path.display()
+                ),
+            ));
+        }
+        if encoding.is_utf8() && head.contains(&0) {
+            return Err(ToolError::new(
+                code::BINARY,
+                format!(
+                    "`{}` is binary ({} bytes); look at it with a program that knows its format",
+                    path.display(),
+                    meta.len
+                ),
+            ));
+        }
+
+        let first = input.offset.unwrap_or(1).max(1);
+        // No lines at all is never what is meant.
+        let limit = input.limit.filter(|limit| *limit > 0);
+        let mut window = Window::new(encoding, first, limit.unwrap_or(DEFAULT_LINES), MAX_BYTES);
+        let mut hasher = blake3::Hasher::new();
+        let mut len = 0;
+        let mut is_whole = true;
+        let mut mark = encoding.mark().len();
+        while !piece.is_empty() {
+            if context.cancellation.is_cancelled() {
+                return Err(ToolError::interrupted());
+            }
+            hasher.update(&piece);
+            len += piece.len() as u64;
+            window.feed(piece.get(mark..).unwrap_or_default());
+            mark = 0;
+            if window.is_done() && meta.len.max(len) > MAX_EDITABLE {
+                is_whole = false;
+                break;
+            }
+            piece = reader.read(PIECE).await.map_err(broken)?;
+        }
+        let total = if is_whole { Some(window.finish()) } else { None };
+        if limit.is_some() && window.is_full() {
+            return Err(too_large(&window, first, &path));
+        }
+        let asked_for_all = input.offset.is_none() && input.limit.is_none();
+        let partial = asked_for_all && total.is_none_or(|total| window.shown < total);
+        let record = ReadRecord {
+            content_hash: hasher.finalize().to_hex().to_string(),
+            modified: meta.modified,
+            len,
+            lines: (first, window.shown),
+            partial: partial || !is_whole,
+        };
+        let note = note(&window, first, total, partial, meta.len);
+        self.note_read(&path, record);
+        Ok(ReadOutput::Text {
+            file_path: path,
+            content: window.text,
+            start_line: first,
+            num_lines: window.shown,
+            total_lines: total,
+            partial,
+            note,
+        })
+    }
+
+    /// Notes what was read, together with what was read before if the file is still the same and no line lies between.
+    fn note_read(&self, path: &Path, mut record: ReadRecord) {
+        if let Some(known) = self.access.ledger.get(path)
+            && known.content_hash == record.content_hash
+        {
+            let (first, end) = (record.lines.0, record.lines.0 + record.lines.1);
+            let (known_first, known_end) = (known.lines.0, known.lines.0 + known.lines.1);
+            if known_first <= end && first <= known_end {
+                let first = first.min(known_first);
+                record.lines = (first, end.max(known_end) - first);
+            }
+            record.partial &= known.partial;
+        }
+        self.access.ledger.record(path, record);
+    }
+
+    async fn image(
+        &self,
+        path: PathBuf,
+        meta: FileMeta,
+        image: image::Image,
+        head: Vec<u8>,
+        mut reader: Box<dyn FileReader>,
+    ) -> Result<ReadOutput, ToolError> {
+        let refused = |problem: String| {
+            let message = format!("the image `{}` {problem}; scale it down first", path.display());
+            ToolError::new(code::TOO_LARGE, message)
+        };
+        let too_heavy =
+            |len: u64| refused(format!("has {len} bytes; at most {MAX_IMAGE_BYTES} can be sent"));
+        if meta.len > MAX_IMAGE_BYTES {
+            return Err(too_heavy(meta.len));
+        }
+        if let Some((width, height)) = image.pixels
+            && width.max(height) > MAX_IMAGE_SIDE
+        {
+            return Err(refused(format!(
+                "has {width} × {height} pixels; at most {MAX_IMAGE_SIDE} on each side can be sent"
+            )));
+        }
+        let mut content = head;
+        loop {
+            let piece = reader.read(PIECE).await.map_err(|error| cannot_read(&path, &error))?;
+            if piece.is_empty() {
+                break;
+            }
+            content.extend_from_slice(&piece);
+            if content.len() as u64 > MAX_IMAGE_BYTES {
+                return Err(too_heavy(content.len() as u64));
+            }
+        }
+        Ok(ReadOutput::Image {
+            media_type: image.media_type.to_owned(),
+            base64: base64::engine::general_purpose::STANDARD.encode(&content),
+            original_size: content.len() as u64,
+            file_path: path,
+        })
+    }
+}
+
+/// Refuses what stands for a stream of this very process, whatever it may be connected to.
+fn refuse_streams(path: &Path) -> Result<(), ToolError> {
+    let names: Vec<&str> = path.iter().filter_map(|name| name.to_str()).collect();
+    match names.as_slice() {
+        ["/", "dev", "stdin" | "stdout" | "stderr" | "tty" | "console"]
+        | ["/", "dev", "fd", ..]
+        | ["/", "proc", _, "fd", _, ..]
+        | ["/", "proc", _, "task", _, "fd", _, ..] => Err(special(path)),
+        _ => Ok(()),
+    }
+}
+
+fn special(path: &Path) -> ToolError {
+    ToolError::new(
+        code::NOT_A_FILE,
+        format!(
+            "`{}` is a device, FIFO or socket and was not opened: reading it could hang",
+            path.display()
+        ),
+    )
+}
+
+fn cannot_read(path: &Path, error: &std::io::Error) -> ToolError {
+    ToolError::io(&format!("`{}` cannot be read", path.display()), error)
+}
+
+fn empty(path: PathBuf) -> ReadOutput {
+    ReadOutput::Text {
+        file_path: path,
+        content: String::new(),
+        start_line: 1,
+        num_lines: 0,
+        total_lines: Some(0),
+        partial: false,
+        note: Some(EMPTY.to_owned()),
+    }
+}
+
+const EMPTY: &str = "The file exists and is empty.";
+
+fn too_large(window: &Window, first: u64, path: &Path) -> ToolError {
+    // At least one line fits: lines are cut far below the cap.
+    let message = format!(
+        "{} lines of `{}` from line {first} on have {} bytes, about {} tokens; at most {MAX_TOKENS} tokens ({MAX_BYTES} bytes) fit in one result: ask for {} lines at most",
+        window.lines,
+        path.display(),
+        window.bytes,
+        window.bytes / 4,
+        window.shown.max(1),
+    );
+    ToolError::new(tool_code::INVALID, message)
+}
+
+fn note(
+    window: &Window,
+    first: u64,
+    total: Option<u64>,
+    partial: bool,
+    len: u64,
+) -> Option<String> {
+    match total {
+        Some(0) => return Some(EMPTY.to_owned()),
+        Some(total) if first > total => {
+            return Some(format!(
+                "The file has {total} lines; line {first} lies past its end, so there is nothing to show."
+            ));
+        }
+        Some(_) | None => {}
+    }
+    let next = first + window.shown;
+    let of = match total {
+        Some(total) if next > total => return None,
+        Some(total) => format!("of {total}"),
+        None => format!("of a file of {len} bytes"),
+    };
+    let last = next - 1;
+    Some(if partial {
+        format!(
+            "PARTIAL view: lines {first}–{last} {of}. Continue with offset: {next}, limit: {}; before an edit, read the lines that it changes.",
+            window.shown.max(1)
+        )
+    } else {
+        format!("Lines {first}–{last} {of}; the next is {next}.")
+    })
+}
+
+impl Tool for Read {
+    type Input = ReadInput;
+    type Output = ReadOutput;
+    type Progress = ();
+
+    fn name(&self) -> &'static str {
+        "Read"
+    }
+
+    fn description(&self) -> String {
+        "Reads a file: text as numbered lines (`N<tab>line`), PNG, JPEG, GIF and WebP as images, a directory as a list of \
+         names. Shows up to 2000 lines from the start; use offset and limit for long files. Lines over 2000 characters \
+         are cut. Read a file before you change it."
+            .to_owned()
+    }
+
+    async fn call(
+        &self,
+        input: ReadInput,
+        _approved: Option<Preview>,
+        context: CallContext<()>,
+    ) -> Result<ToolOutput<ReadOutput>, ToolError> {
+        let cancellation = context.cancellation.clone();
+        match cancellation.run_until_cancelled(self.read(&input, &context)).await {
+            Some(result) => result.map(ToolOutput::new),
+            None => Err(ToolError::interrupted()),
+        }
+    }
+
+    fn render(&self, output: &ReadOutput) -> ToolResultContent {
+        match output {
+            ReadOutput::Text { content, note: None, .. } => content.clone().into(),
+            ReadOutput::Text { content, note: Some(note), .. } => {
+                let gap = if content.is_empty() { "" } else { "\n" };
+                format!("{content}{gap}<system-reminder>{note}</system-reminder>").into()
+            }
+            ReadOutput::Image { media_type, base64, .. } => vec![ContentBlock::Image(ImageBlock {
+                source: ImageSource::Base64 {
+                    media_type: media_type.clone(),
+                    data: base64.clone(),
+                },
+                cache_control: None,
+                extra: serde_json::Map::new(),
+            })]
+            .into(),
+            ReadOutput::Directory { file_path, entries, truncated } => {
+                let mut text = format!("{} is a directory", file_path.display());
+                match (entries.len(), truncated) {
+                    (0, _) => text.push_str(" without entries."),
+                    (count, true) => text.push_str(&format!("; its first {count} entries:\n")),
+                    (count, false) => text.push_str(&format!(" with {count} entries:\n")),
+                }
+                text.push_str(&entries.join("\n"));
+                text.into()
+            }
+        }
+    }
+
+    async fn validate(&self, input: &ReadInput, context: &CallContext) -> Result<(), ToolError> {
+        refuse_streams(&paths::checked(&input.file_path, context)?)
+    }
+
+    fn prepare(&self, input: &mut Value, context: &CallContext) {
+        paths::prepare_field(input, "file_path", context);
+    }
+
+    fn facts(&self, input: &Value, _context: &CallContext, place: Place<'_>) -> CallFacts {
+        facts::from_call(self.name(), input, place)
+            .unwrap_or_else(|| CallFacts::new(self.name(), input.clone()))
+    }
+
+    fn is_concurrency_safe(&self, _input: &ReadInput) -> bool {
+        true
+    }
+
+    fn is_read_only(&self, _input: &ReadInput) -> bool {
+        true
+    }
+
+    fn result_limit(&self) -> ResultLimit {
+        ResultLimit::SelfBounded
+    }
+
+    fn interrupt_behavior(&self) -> InterruptBehavior {
+        InterruptBehavior::Cancel
+    }
+
+    fn classifier_input(&self, input: &ReadInput) -> String {
+        input.file_path.clone()
+    }
+
+    fn accepts_text_scalars(&self) -> bool {
+        true
+    }
+
+    fn timeout(&self, _input: &ReadInput) -> Option<Duration> {
+        Some(Duration::from_secs(120))
+    }
+}

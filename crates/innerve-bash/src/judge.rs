@@ -202,7 +202,7 @@ impl<'a> Reader<'a> {
             self.found_only(&simple, scope);
             return Err(refusal);
         }
-        let plain_environment = match self.environment(&simple) {
+        let plain_environment = match Self::environment(&simple) {
             Ok(plain) => plain,
             Err(refusal) => {
                 self.found_only(&simple, scope);
@@ -211,18 +211,16 @@ impl<'a> Reader<'a> {
         };
         let Simple { words, assignments, redirections, span } = simple;
         let wrappers = self.wrappers.clone();
-        self.call(
-            Call {
-                words,
-                assignments,
-                redirections,
-                span,
-                wrappers,
-                plain_environment,
-                executed: false,
-            },
-            scope,
-        )?;
+        let call = Call {
+            words,
+            assignments,
+            redirections,
+            span,
+            wrappers,
+            plain_environment,
+            executed: false,
+        };
+        self.call(&call, scope)?;
         Ok(())
     }
 
@@ -241,7 +239,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether the assignments before a command set something that programs may read; refuses dangerous ones.
-    fn environment(&self, simple: &Simple<'a>) -> Step<bool> {
+    fn environment(simple: &Simple<'a>) -> Step<bool> {
         let name = simple.words.first().and_then(|word| word.word.literal()).unwrap_or_default();
         let mut plain = false;
         for assignment in &simple.assignments {
@@ -270,7 +268,7 @@ impl<'a> Reader<'a> {
 
     /// Judges a command without words.
     fn bare(&mut self, simple: Simple<'a>, scope: Scope) -> Step {
-        let plain = match self.environment(&simple) {
+        let plain = match Self::environment(&simple) {
             Ok(plain) => plain,
             Err(refusal) => {
                 self.found_only(&simple, scope);
@@ -298,8 +296,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Judges a command whose name is static; gives its place in the findings.
-    pub(crate) fn call(&mut self, call: Call<'a>, scope: Scope) -> Step<usize> {
-        let index = self.push(&call, Judgement::unknown(), scope);
+    pub(crate) fn call(&mut self, call: &Call<'a>, scope: Scope) -> Step<usize> {
+        let index = self.push(call, Judgement::unknown(), scope);
         if call.wrappers.len() > MAX_WRAPPERS {
             return Err(Refusal::new(
                 OpaqueCode::TooLarge,
@@ -317,9 +315,9 @@ impl<'a> Reader<'a> {
             ));
         };
         let mut builtin = false;
-        let mut judgement = if let Some(judgement) = self.wrapper(&name, &call, scope)? {
+        let mut judgement = if let Some(judgement) = self.wrapper(&name, call, scope)? {
             judgement
-        } else if let Some(judgement) = self.builtin(&name, &call)? {
+        } else if let Some(judgement) = self.builtin(&name, call)? {
             builtin = true;
             judgement
         } else {
@@ -336,7 +334,7 @@ impl<'a> Reader<'a> {
         if judgement.class == Class::Unknown && judgement.effects.is_empty() {
             judgement.doubt();
         }
-        self.finish(index, judgement, &call);
+        self.finish(index, judgement, call);
         if let Some(found) = self.findings.found.get_mut(index) {
             found.builtin = builtin;
             found.assigns_plain =

@@ -36,7 +36,6 @@ pub(crate) fn check(text: &str) -> Result<(), Refusal> {
 fn is_odd(character: char) -> bool {
     match character {
         '\t' | '\n' | ' '..='~' => false,
-        _ if character.is_control() || character.is_whitespace() => true,
         // Unicode general category Cf, and letters that render as nothing.
         '\u{ad}'
         | '\u{34f}'
@@ -63,9 +62,10 @@ fn is_odd(character: char) -> bool {
         | '\u{110cd}'
         | '\u{13430}'..='\u{1345f}'
         | '\u{1bca0}'..='\u{1bca3}'
-        | '\u{1d173}'..='\u{1d17a}' => true,
+        | '\u{1d173}'..='\u{1d17a}'
         // Private use areas, and everything from plane 14 on (tags, variation selectors).
-        '\u{e000}'..='\u{f8ff}' | '\u{e0000}'..='\u{10ffff}' => true,
-        _ => false,
+        | '\u{e000}'..='\u{f8ff}'
+        | '\u{e0000}'..='\u{10ffff}' => true,
+        _ => character.is_control() || character.is_whitespace(),
     }
 }

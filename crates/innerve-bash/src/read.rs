@@ -10,6 +10,7 @@ mod heredocs;
 mod lists;
 mod redirects;
 mod simple;
+mod substitutions;
 mod words;
 
 use tree_sitter::Node;
@@ -275,7 +276,7 @@ impl<'a> Reader<'a> {
     fn statements(&mut self, nodes: &[Node<'_>], scope: Scope) -> Step {
         let mut rest = nodes.iter().copied().peekable();
         let mut previous: Option<Node<'_>> = None;
-        let last_statement = nodes.iter().rposition(|node| node.is_named());
+        let last_statement = nodes.iter().rposition(tree_sitter::Node::is_named);
         let mut position = 0;
         while let Some(node) = rest.next() {
             let here = position;

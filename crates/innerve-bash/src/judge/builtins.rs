@@ -148,7 +148,7 @@ impl<'a> Reader<'a> {
                 judgement = Judgement::new(Class::Write, &[Effect::State]);
             }
             "let" => return refuse(OpaqueCode::EvaluatesData, "`let` evaluates its words"),
-            "export" => return self.export(words, call).map(Some),
+            "export" => return Self::export(words, call).map(Some),
             _ => return Ok(None),
         }
         for argument in words {
@@ -164,9 +164,7 @@ impl<'a> Reader<'a> {
         }
         let parsed = Parsed::parse(words, "-LPe", Dynamic::Doubtful, Extent::Whole);
         self.directory = match parsed.operands.as_slice() {
-            _ if self.adrift => Directory::unknown(),
-            [] => Directory::unknown(),
-            [word] if word.literal() != Some("-") => self.directory.enter(word),
+            [word] if word.literal() != Some("-") && !self.adrift => self.directory.enter(word),
             _ => Directory::unknown(),
         };
     }
@@ -192,7 +190,7 @@ impl<'a> Reader<'a> {
         Ok(Judgement::neutral())
     }
 
-    fn export(&mut self, words: &[Argument<'a>], call: &Call<'a>) -> Step<Judgement> {
+    fn export(words: &[Argument<'a>], call: &Call<'a>) -> Step<Judgement> {
         let mut judgement = Judgement::neutral();
         for argument in words {
             judgement.look_for_secrets(&argument.word);

@@ -166,7 +166,7 @@ impl<'w> Parsed<'w> {
                         parsed.options.push((key, Some(Value::Text(value.to_owned()))));
                     }
                     (Some(Arity::Required(role)), Some(value)) => {
-                        parsed.value(key, role, Value::Text(value.to_owned()))
+                        parsed.value(key, role, Value::Text(value.to_owned()));
                     }
                     (Some(Arity::Required(role)), None) => match rest.next() {
                         Some((_, next)) => parsed.next_value(key, role, &next.word, dynamic),
@@ -186,8 +186,7 @@ impl<'w> Parsed<'w> {
                 // A word of its own, such as `-name`.
                 parsed.options.push((text.to_owned(), None));
             } else {
-                let mut letters = text.char_indices().skip(1);
-                while let Some((at, letter)) = letters.next() {
+                for (at, letter) in text.char_indices().skip(1) {
                     let key = format!("-{letter}");
                     let attached = text.get(at + letter.len_utf8()..).unwrap_or_default();
                     match short_arity(list, letter) {
@@ -200,7 +199,7 @@ impl<'w> Parsed<'w> {
                             if attached.is_empty() {
                                 match rest.next() {
                                     Some((_, next)) => {
-                                        parsed.next_value(key, role, &next.word, dynamic)
+                                        parsed.next_value(key, role, &next.word, dynamic);
                                     }
                                     None => parsed.doubt = true,
                                 }
@@ -215,7 +214,6 @@ impl<'w> Parsed<'w> {
                         }
                     }
                 }
-                drop(letters);
             }
         }
         parsed
@@ -243,10 +241,10 @@ impl<'w> Parsed<'w> {
         if let Some((name, _)) = text.strip_prefix("--").and_then(|long| long.split_once('=')) {
             match long_arity(list, name) {
                 Some(Arity::Attached) => {
-                    self.options.push((format!("--{name}"), Some(Value::Unknown)))
+                    self.options.push((format!("--{name}"), Some(Value::Unknown)));
                 }
                 Some(Arity::Required(role)) => {
-                    self.value(format!("--{name}"), role, Value::Unknown)
+                    self.value(format!("--{name}"), role, Value::Unknown);
                 }
                 Some(Arity::None) | None => self.doubt = true,
             }

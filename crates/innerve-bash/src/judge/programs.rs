@@ -133,14 +133,26 @@ fn enter(judgement: &mut Judgement, row: &Program, parsed: &Parsed<'_>, director
                 look_for_paths(judgement, word, directory);
             }
         }
-        Operands::LookAt => operands.iter().for_each(|word| judgement.look_at(word, directory)),
+        Operands::LookAt => {
+            for word in operands {
+                judgement.look_at(word, directory);
+            }
+        }
         Operands::Read | Operands::PatternThenRead | Operands::ScriptThenRead => {
-            operands.iter().for_each(|word| judgement.read(word, directory))
+            for word in operands {
+                judgement.read(word, directory);
+            }
         }
         Operands::Write | Operands::ScriptThenWrite | Operands::ModeThenWrite => {
-            operands.iter().for_each(|word| write(judgement, word, directory))
+            for word in operands {
+                write(judgement, word, directory);
+            }
         }
-        Operands::Delete => operands.iter().for_each(|word| judgement.delete(word, directory)),
+        Operands::Delete => {
+            for word in operands {
+                judgement.delete(word, directory);
+            }
+        }
         Operands::Copy | Operands::Move | Operands::Link => {
             let target: Option<&Value<'_>> = parsed.values(&["-t", "--target-directory"]).next();
             let (sources, last) = match (target, operands.split_last()) {
@@ -148,9 +160,10 @@ fn enter(judgement: &mut Judgement, row: &Program, parsed: &Parsed<'_>, director
                 _ => (operands, None),
             };
             for source in sources {
-                match row.operands {
-                    Operands::Link => judgement.look_at(source, directory),
-                    _ => judgement.read(source, directory),
+                if row.operands == Operands::Link {
+                    judgement.look_at(source, directory);
+                } else {
+                    judgement.read(source, directory);
                 }
                 if row.operands == Operands::Move {
                     judgement.delete(source, directory);
@@ -160,7 +173,7 @@ fn enter(judgement: &mut Judgement, row: &Program, parsed: &Parsed<'_>, director
                 (Some(Value::Word(word)), _) => write(judgement, word, directory),
                 (None, Some(word)) => write(judgement, word, directory),
                 (Some(Value::Text(text)), _) => {
-                    write(judgement, &Word::Literal(text.clone()), directory)
+                    write(judgement, &Word::Literal(text.clone()), directory);
                 }
                 (Some(Value::Unknown), _) | (None, None) => {
                     judgement.raise(Class::Write, Effect::Write);

@@ -209,7 +209,7 @@ pub(crate) fn is_reading_awk(program: &str) -> bool {
                 slash = Slash::Expression;
             }
             '$' | '>' | '<' | '=' | '!' | '~' | '+' | '-' | '*' | '%' | '^' | ',' | '?' | ':' => {
-                slash = Slash::Expression
+                slash = Slash::Expression;
             }
             _ => return false,
         }

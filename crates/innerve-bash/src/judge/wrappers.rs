@@ -115,7 +115,10 @@ impl<'a> Reader<'a> {
             "eval" => return self.eval(call, scope),
             _ if SHELLS.contains(&bare) => self.shell(bare, call, scope)?,
             _ if BLIND.contains(&bare) => {
-                return Err(opaque(&format!("the command inside `{bare}` is not looked for"), call));
+                return Err(opaque(
+                    &format!("the command inside `{bare}` is not looked for"),
+                    call,
+                ));
             }
             _ => match WRAPPERS.iter().find(|wrapper| wrapper.name == bare) {
                 Some(wrapper) => self.plain_wrapper(wrapper, call, scope)?,
@@ -170,7 +173,7 @@ impl<'a> Reader<'a> {
             executed: executed || call.executed,
         };
         let around = std::mem::take(&mut self.around);
-        let result = self.call(inner, scope);
+        let result = self.call(&inner, scope);
         self.around = around;
         Ok(self.judgement_of(result?))
     }
@@ -351,7 +354,7 @@ impl<'a> Reader<'a> {
         for (_, value) in &parsed.files {
             match value {
                 super::Value::Text(text) => {
-                    judgement.read(&Word::Literal(text.clone()), &self.directory)
+                    judgement.read(&Word::Literal(text.clone()), &self.directory);
                 }
                 super::Value::Word(word) => judgement.read(word, &self.directory),
                 super::Value::Unknown => judgement.reads.push(None),
@@ -378,7 +381,7 @@ impl<'a> Reader<'a> {
             inner.push(from_input("…", call));
         } else {
             for argument in inner.iter_mut().skip(1) {
-                let text = super::super::directory::shown(&argument.word);
+                let text = crate::directory::shown(&argument.word);
                 if placeholders.iter().any(|placeholder| text.contains(placeholder.as_str())) {
                     argument.word = input_word(argument.raw, true);
                 }

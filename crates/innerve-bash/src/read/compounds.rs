@@ -133,7 +133,7 @@ impl Reader<'_> {
             };
             match (clause.kind(), keyword.kind()) {
                 ("elif_clause", "elif") if !exhaustive => {
-                    self.branch(rest, following, scope, &mut ends)?
+                    self.branch(rest, following, scope, &mut ends)?;
                 }
                 ("else_clause", "else") if !exhaustive => {
                     self.body(rest, following, scope)?;

@@ -60,7 +60,7 @@ impl Reader<'_> {
             };
             self.directory = before.clone();
             let last = scope.last && last_known && index + 1 == count;
-            self.pipeline(pipeline, Scope { last, ..scope })?;
+            self.pipeline(pipeline, Scope { last, ..scope });
             let after = self.directory.clone();
             let name = match pipeline.as_slice() {
                 [operand] => self.first_word(operand.node),
@@ -170,7 +170,7 @@ impl Reader<'_> {
         }
     }
 
-    fn pipeline(&mut self, pipeline: &[Operand<'_>], scope: Scope) -> Step {
+    fn pipeline(&mut self, pipeline: &[Operand<'_>], scope: Scope) {
         let count = pipeline.len();
         let before = self.directory.clone();
         for (index, operand) in pipeline.iter().enumerate() {
@@ -189,7 +189,6 @@ impl Reader<'_> {
                 self.directory = before.clone();
             }
         }
-        Ok(())
     }
 
     pub(super) fn negated(&mut self, node: Node<'_>, scope: Scope, redirects: &[Node<'_>]) -> Step {

@@ -54,7 +54,7 @@ impl<'a> Reader<'a> {
                         "command_name"
                             if simple.words.is_empty() && self.node_text(child) != "[[" =>
                         {
-                            self.argument(child, scope, &mut simple)?
+                            self.argument(child, scope, &mut simple)?;
                         }
                         _ if is_redirect(child) => self.redirect(child, scope, &mut simple)?,
                         _ if node.kind() == "command"
@@ -64,8 +64,10 @@ impl<'a> Reader<'a> {
                             self.argument(child, scope, &mut simple)?;
                         }
                         kind => {
-                            return self
-                                .construct(format!("`{kind}` is not analyzed in a command"), child);
+                            return self.construct(
+                                format!("`{kind}` is not analyzed in a command"),
+                                child,
+                            );
                         }
                     }
                 }

@@ -2,9 +2,10 @@
 
 use tree_sitter::Node;
 
+use super::substitutions::substitutions;
 use super::{Reader, Scope, Step};
 use crate::opaque::Refusal;
-use crate::{Context, DynamicWord, OpaqueCode, Word, WordPart};
+use crate::{DynamicWord, OpaqueCode, Word, WordPart};
 
 /// Characters that may follow `$` when it stands for itself.
 const AFTER_PLAIN_DOLLAR: &[u8] = b" \t\n,./%)]|^:;=+~&<>}'";
@@ -122,17 +123,23 @@ impl<'a> Reader<'a> {
                     at += length + 2;
                 }
                 b'"' => {
-                    at = self.double_quoted(at + 1, &mut draft, &substitutions, holder, scope)?
+                    at = self.double_quoted(at + 1, &mut draft, &substitutions, holder, scope)?;
                 }
                 b'$' if self.byte(at + 1) == b'\'' => {
-                    at = self.ansi_quoted(at, &mut draft, holder)?
+                    at = self.ansi_quoted(at, &mut draft, holder)?;
                 }
                 b'$' if self.byte(at + 1) == b'"' => {
                     return self.construct("`$\"…\"` is translated by a message catalogue", holder);
                 }
                 b'$' | b'`' => {
-                    at =
-                        self.expansion(at, Quotes::None, &mut draft, &substitutions, holder, scope)?
+                    at = self.expansion(
+                        at,
+                        Quotes::None,
+                        &mut draft,
+                        &substitutions,
+                        holder,
+                        scope,
+                    )?;
                 }
                 b'*' | b'?' | b'[' => {
                     let glob = self.slice(at, at + 1).to_owned();
@@ -201,7 +208,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn rest(&self, start: usize) -> &'a str {
+    pub(super) fn rest(&self, start: usize) -> &'a str {
         self.text.get(start..).unwrap_or_default()
     }
 
@@ -243,7 +250,7 @@ impl<'a> Reader<'a> {
                     }
                 },
                 b'$' | b'`' => {
-                    at = self.expansion(at, Quotes::Double, draft, substitutions, holder, scope)?
+                    at = self.expansion(at, Quotes::Double, draft, substitutions, holder, scope)?;
                 }
                 _ => {
                     let Some(character) = self.char_at(at) else {
@@ -336,77 +343,6 @@ impl<'a> Reader<'a> {
         self.refusal(OpaqueCode::EvaluatesData, message, node)
     }
 
-    /// Reads the substitution at `at`, which the tree must know; gives the place behind it.
-    fn substitution(
-        &mut self,
-        at: usize,
-        known: &[Node<'_>],
-        holder: Node<'_>,
-        scope: Scope,
-    ) -> Step<usize> {
-        // The grammar takes blanks before a substitution inside quotes into the node.
-        let node = known.iter().copied().find(|node| {
-            let text = self.node_text(*node);
-            node.start_byte() + (text.len() - text.trim_start_matches([' ', '\t', '\n']).len())
-                == at
-        });
-        let Some(node) = node else {
-            return self
-                .construct("the grammar does not see a substitution that bash would run", holder);
-        };
-        let mut cursor = node.walk();
-        let all: Vec<Node<'_>> = node.children(&mut cursor).collect();
-        let (Some(open), Some(close)) = (all.first(), all.last()) else {
-            return self.construct("a substitution is empty", node);
-        };
-        let opening = self.node_text(*open).trim_start_matches([' ', '\t', '\n']);
-        let backtick = opening == "`";
-        let expected = if backtick { "`" } else { ")" };
-        if !matches!(opening, "$(" | "`" | "<(" | ">(")
-            || close.kind().trim_start() != expected
-            || self.node_text(*close) != expected
-            || all.len() < 3
-        {
-            return self.construct("a substitution is not of a known form", node);
-        }
-        let body = self.slice(open.end_byte(), close.start_byte());
-        if backtick && body.contains(['\\', '`', '"', '\'', '#']) || scope.backtick {
-            return self.construct("quotes inside backticks lose a level of escaping", node);
-        }
-        let inner = Scope {
-            context: Context::Substitution,
-            last: false,
-            substitutions: scope.substitutions + 1,
-            backtick: scope.backtick || backtick,
-        };
-        let mut end = open.end_byte();
-        let mut statements = Vec::with_capacity(all.len());
-        for child in all.iter().skip(1) {
-            if !self.gap(end, child.start_byte(), super::Blanks::AndNewlines) {
-                return self
-                    .construct("blanks or line continuations are not read alike here", node);
-            }
-            if child.kind() == "comment" {
-                self.comment(*child, inner)?;
-            }
-            end = child.end_byte();
-            statements.push(*child);
-        }
-        statements.pop();
-        let directory = self.directory.clone();
-        let around = std::mem::take(&mut self.around);
-        let result = if let [only] = statements.as_slice()
-            && only.kind() == "file_redirect"
-        {
-            self.simple_command(*only, inner, &[])
-        } else {
-            self.statements(&statements, inner)
-        };
-        self.around = around;
-        self.directory = directory;
-        result.map(|()| node.end_byte())
-    }
-
     /// Reads `$'…'`; gives the place behind it.
     fn ansi_quoted(&self, start: usize, draft: &mut Draft, holder: Node<'_>) -> Step<usize> {
         let mut decoded = Some(String::new());
@@ -419,7 +355,7 @@ impl<'a> Reader<'a> {
                     match decoded {
                         Some(text) => draft.literal.push_str(&text),
                         None => {
-                            draft.dynamic(WordPart::Other(self.slice(start, at).to_owned()), true)
+                            draft.dynamic(WordPart::Other(self.slice(start, at).to_owned()), true);
                         }
                     }
                     return Ok(at);
@@ -428,7 +364,7 @@ impl<'a> Reader<'a> {
                     let (character, length) = ansi_escape(self.rest(at + 1));
                     match character {
                         Some(character) => {
-                            decoded = decoded.map(|text| text + &character.to_string())
+                            decoded = decoded.map(|text| text + &character.to_string());
                         }
                         None => decoded = None,
                     }
@@ -440,28 +376,6 @@ impl<'a> Reader<'a> {
                     }
                     at += character.len_utf8();
                 }
-            }
-        }
-    }
-}
-
-/// The substitutions below `holder` that are not inside another one.
-fn substitutions(holder: Node<'_>) -> Vec<Node<'_>> {
-    let mut found = Vec::new();
-    let mut cursor = holder.walk();
-    loop {
-        let node = cursor.node();
-        let is_substitution =
-            matches!(node.kind(), "command_substitution" | "process_substitution");
-        if is_substitution {
-            found.push(node);
-        }
-        if !is_substitution && cursor.goto_first_child() {
-            continue;
-        }
-        while !cursor.goto_next_sibling() {
-            if !cursor.goto_parent() {
-                return found;
             }
         }
     }

@@ -1,0 +1,67 @@
+//! What stands in the place of a result that was saved: its size, its file and its beginning.
+
+use std::path::Path;
+
+const OPENING: &str = "<persisted-output>";
+const CLOSING: &str = "</persisted-output>";
+/// The closing tag as it is shown when it is part of an output.
+const ESCAPED: &str = "<\\/persisted-output>";
+/// Bytes of the output that are shown at most.
+const PREVIEW_BYTES: usize = 2_000;
+/// Bytes of a wrapper at most: the preview, the longest path of common systems, and the words around them.
+const WRAPPER_BYTES: usize = PREVIEW_BYTES + 4_096 + 512;
+
+/// The wrapper for an output of `bytes` bytes that is in full in `path`, `text` being its beginning or all of it.
+///
+/// It has no more than `limit` bytes unless the words around the preview alone have more.
+pub(crate) fn wrap(text: &str, bytes: u64, path: &Path, limit: usize) -> String {
+    let size = human_size(bytes);
+    let path = path.display();
+    let head = format!("{OPENING}\nOutput too large ({size}). All of it is in: {path}\n");
+    let titled = format!("{head}\nPreview (first 2KB):\n");
+    let frame = titled.len() + "\n...\n".len() + CLOSING.len();
+    let (shown, is_whole) = preview(text, PREVIEW_BYTES.min(limit.saturating_sub(frame)));
+    if shown.is_empty() {
+        return format!("{head}{CLOSING}");
+    }
+    // What a tool put into a file itself is more than it shows.
+    let dots = if is_whole && text.len() as u64 >= bytes { "" } else { "...\n" };
+    format!("{titled}{shown}\n{dots}{CLOSING}")
+}
+
+/// Whether the text is a wrapper already. A long text that only begins like one is none.
+pub(crate) fn is_wrapped(text: &str) -> bool {
+    text.len() <= WRAPPER_BYTES && text.starts_with(OPENING) && text.trim_end().ends_with(CLOSING)
+}
+
+/// The beginning of the text, at most `most` bytes, and whether it is all of it. Ends with a whole line if that keeps at
+/// least half.
+fn preview(text: &str, most: usize) -> (String, bool) {
+    let head = head(text, most);
+    let is_whole = head.len() == text.len();
+    let lines = head.rfind('\n').filter(|end| !is_whole && *end >= most / 2);
+    let lines = lines.and_then(|end| head.get(..end)).unwrap_or(head);
+    let escaped = lines.trim_end_matches('\n').replace(CLOSING, ESCAPED);
+    // Escaping made it longer.
+    let shown = self::head(&escaped, most);
+    (shown.to_owned(), is_whole && shown.len() == escaped.len())
+}
+
+/// The first `most` bytes of the text, or a little less where that would split a character.
+fn head(text: &str, most: usize) -> &str {
+    text.get(..text.floor_char_boundary(most)).unwrap_or(text)
+}
+
+/// A number of bytes for people: `512 bytes`, `29.3KB`, `4.8MB`, `1.0GB`; rounded down.
+pub fn human_size(bytes: u64) -> String {
+    let unit = |size: u64, name: &str| {
+        let tenths = (u128::from(bytes) * 10) / u128::from(size);
+        format!("{}.{}{name}", tenths / 10, tenths % 10)
+    };
+    match bytes {
+        0..0x400 => format!("{bytes} bytes"),
+        0x400..0x10_0000 => unit(0x400, "KB"),
+        0x10_0000..0x4000_0000 => unit(0x10_0000, "MB"),
+        0x4000_0000.. => unit(0x4000_0000, "GB"),
+    }
+}

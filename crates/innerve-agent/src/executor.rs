@@ -77,20 +77,14 @@ impl Executor {
     /// Waits for a call to end; `None` if none runs.
     pub(crate) async fn next(&mut self) -> Option<Ended> {
         loop {
-            let (index, settled) = match self.running.join_next().await? {
-                Ok(ended) => ended,
+            let joined = self.running.join_next().await?;
+            let (index, settled) = if let Ok(ended) = joined {
+                ended
+            } else {
                 // The pipeline catches the panics of tools; one of its own must not lose the answer.
-                Err(_) => {
-                    let Some(index) = self.lost() else { continue };
-                    (
-                        index,
-                        self.synthetic(
-                            index,
-                            "internal error; the call was abandoned",
-                            Outcome::Failed,
-                        ),
-                    )
-                }
+                let Some(index) = self.lost() else { continue };
+                let text = "internal error; the call was abandoned";
+                (index, self.synthetic(index, text, Outcome::Failed))
             };
             self.schedule.finish(index);
             if settled.stop.is_some() {

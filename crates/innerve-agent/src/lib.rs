@@ -7,6 +7,7 @@ mod conversation;
 mod event;
 mod executor;
 mod log;
+mod looping;
 mod policy;
 mod prompt;
 mod request;

@@ -201,8 +201,8 @@ mod tests {
             .remember(&Grant { scope: GrantScope::Session, rules: vec!["Bash(make *)".to_owned()] })
             .unwrap();
         child.set_cwd(Path::new("/repo/b"));
-        assert_eq!(parent.current().rules.len(), 1);
-        assert_eq!(child.current().rules.len(), 1);
+        assert_eq!(parent.current().rules.rules().len(), 1);
+        assert_eq!(child.current().rules.rules().len(), 1);
         assert_eq!(parent.current().cwd, Path::new("/repo"));
         assert_eq!(child.current().cwd, Path::new("/repo/b"));
     }
@@ -212,7 +212,7 @@ mod tests {
         let policy = SharedPolicy::new(Policy::new("/repo", "/home/u"), None);
         let grant = Grant { scope: GrantScope::Always, rules: vec!["Bash(make)".to_owned()] };
         assert!(policy.remember(&grant).is_err());
-        assert_eq!(policy.current().rules.len(), 1);
+        assert_eq!(policy.current().rules.rules().len(), 1);
     }
 
     #[test]

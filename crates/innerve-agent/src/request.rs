@@ -49,7 +49,7 @@ fn mark(request: &mut Request, builtin_count: usize) {
         Some(ContentBlock::Text(block)) => block.cache_control = Some(CacheControl::ephemeral()),
         Some(ContentBlock::Image(block)) => block.cache_control = Some(CacheControl::ephemeral()),
         Some(ContentBlock::ToolResult(result)) => {
-            result.cache_control = Some(CacheControl::ephemeral())
+            result.cache_control = Some(CacheControl::ephemeral());
         }
         Some(
             ContentBlock::Thinking(_)

@@ -6,8 +6,8 @@ use innerve_pipeline::Requested;
 use innerve_protocol::{ContentBlock, Request, StopReason, StreamEvent, Usage};
 use serde_json::{Map, Value};
 
-use crate::agent::Looping;
 use crate::executor::Executor;
+use crate::looping::Looping;
 use crate::{AgentEvent, LogError, Record};
 
 /// What came of a request.
@@ -82,11 +82,11 @@ impl Looping<'_> {
     ) -> Result<(), LogError> {
         match event {
             StreamEvent::Start { usage, .. } | StreamEvent::Usage(usage) => {
-                response.usage.update(&usage)
+                response.usage.update(&usage);
             }
             StreamEvent::TextDelta { text, .. } => self.tell(AgentEvent::Text(text)).await,
             StreamEvent::ThinkingDelta { thinking, .. } => {
-                self.tell(AgentEvent::Thinking(thinking)).await
+                self.tell(AgentEvent::Thinking(thinking)).await;
             }
             StreamEvent::BlockDone { block, invalid_input, .. } => {
                 let block = match block {

@@ -93,11 +93,11 @@ impl SubagentSpawner for Spawner {
         agent_types()
     }
 
-    fn spawn<'a>(
-        &'a self,
+    fn spawn(
+        &self,
         request: SubagentRequest,
         context: CallContext,
-    ) -> BoxFuture<'a, Result<SubagentOutcome, SubagentError>> {
+    ) -> BoxFuture<'_, Result<SubagentOutcome, SubagentError>> {
         Box::pin(self.run(request, context))
     }
 }
@@ -201,7 +201,7 @@ fn retell(event: AgentEvent, parent: &ToolUseId) -> Option<ProgressEvent> {
         ),
         AgentEvent::ToolEnded(report) => event_for(
             &report.tool_use_id,
-            json!({ "kind": "tool_ended", "tool": report.tool, "code": report.code, "elapsed_ms": report.elapsed.as_millis() as u64 }),
+            json!({ "kind": "tool_ended", "tool": report.tool, "code": report.code, "elapsed_ms": u64::try_from(report.elapsed.as_millis()).unwrap_or(u64::MAX) }),
         ),
         AgentEvent::Retrying(notice) => {
             event_for(parent, json!({ "kind": "retrying", "class": notice.class }))

@@ -59,7 +59,7 @@ impl Transcript {
             match serde_json::from_slice::<Record>(&line) {
                 Ok(record) => loader.take(record),
                 Err(error) => {
-                    quarantined.push(Quarantined { line: number, problem: error.to_string() })
+                    quarantined.push(Quarantined { line: number, problem: error.to_string() });
                 }
             }
         }
@@ -125,20 +125,17 @@ impl Loader {
         };
         let mut results = Vec::new();
         for tool_use in unanswered {
-            match self.ended.iter().position(|result| result.tool_use_id == tool_use.id) {
-                Some(index) => {
-                    results.push(ContentBlock::ToolResult(self.ended.swap_remove(index)))
-                }
-                None => {
-                    let started = self.ever_started.contains(&tool_use.id);
-                    let text = if started { UNKNOWN_END } else { NOT_STARTED };
-                    results.push(ContentBlock::ToolResult(ToolResult::error(
-                        tool_use.id.clone(),
-                        text,
-                    )));
-                    if started {
-                        self.transcript.interrupted.push(tool_use);
-                    }
+            if let Some(index) =
+                self.ended.iter().position(|result| result.tool_use_id == tool_use.id)
+            {
+                results.push(ContentBlock::ToolResult(self.ended.swap_remove(index)));
+            } else {
+                let started = self.ever_started.contains(&tool_use.id);
+                let text = if started { UNKNOWN_END } else { NOT_STARTED };
+                results
+                    .push(ContentBlock::ToolResult(ToolResult::error(tool_use.id.clone(), text)));
+                if started {
+                    self.transcript.interrupted.push(tool_use);
                 }
             }
         }

@@ -8,11 +8,11 @@ use serde_json::Value;
 /// Answers what the engine asks.
 pub trait Approver: Send + Sync {
     /// Asks; several questions of one session are asked one after the other. Ends soon after `cancellation`.
-    fn ask<'a>(
-        &'a self,
+    fn ask(
+        &self,
         request: ApprovalRequest,
         cancellation: CancellationToken,
-    ) -> BoxFuture<'a, Answer>;
+    ) -> BoxFuture<'_, Answer>;
 }
 
 /// What is asked.
@@ -83,11 +83,11 @@ pub enum GrantScope {
 pub struct Unattended;
 
 impl Approver for Unattended {
-    fn ask<'a>(
-        &'a self,
+    fn ask(
+        &self,
         _request: ApprovalRequest,
         _cancellation: CancellationToken,
-    ) -> BoxFuture<'a, Answer> {
+    ) -> BoxFuture<'_, Answer> {
         Box::pin(async { Answer::Unavailable("nobody can be asked in this run".to_owned()) })
     }
 }

@@ -72,7 +72,7 @@ impl Call<'_> {
             return Err(Box::new(Stopped {
                 text,
                 stop: Some(StopRequest::HookStopped(reason)),
-                ..invalid(Step::PreHooks, "hook_stopped", String::new())
+                ..invalid(Step::PreHooks, "hook_stopped", "")
             }));
         }
         let changed = outcome.updated_input.take();
@@ -135,7 +135,7 @@ impl Call<'_> {
                     outcome: Outcome::Deferred,
                     stop: Some(StopRequest::Deferred),
                     text,
-                    ..invalid(Step::Resolve, "deferred", String::new())
+                    ..invalid(Step::Resolve, "deferred", "")
                 }));
             }
             Verdict::Decided(Decision::Ask) => self.ask(call, judgement, given).await?,
@@ -157,13 +157,7 @@ impl Call<'_> {
             facts.need = Need::Interaction;
         }
         // Parameter rules look at the model's own words (Claude Code documentation, "permissions").
-        facts.parameters = self
-            .raw_input
-            .as_object()
-            .into_iter()
-            .flatten()
-            .filter_map(|(name, value)| Some((name.clone(), scalar(value)?)))
-            .collect();
+        facts = facts.with_parameters_of(&self.raw_input);
         let hook = given.hooks.as_ref().and_then(|hooks| hooks.decision.clone()).map(|decision| {
             match decision {
                 HookDecision::Allow => HookVoice::Allow,
@@ -266,11 +260,7 @@ impl Call<'_> {
         let preview = match call.tool.preview(&call.input, &call.context).await {
             Ok(preview) => preview,
             Err(error) => {
-                return Err(Box::new(invalid(
-                    Step::Resolve,
-                    error.code(),
-                    error.message().to_owned(),
-                )));
+                return Err(Box::new(invalid(Step::Resolve, error.code(), error.message())));
             }
         };
         let request = ApprovalRequest {
@@ -452,13 +442,4 @@ fn denied(tool: &str, reason: &Reason, resolution: &Resolution) -> String {
     }
     text.push_str(" Do not try to get the same effect in another way; go on with what you may do, or say what you need.");
     text
-}
-
-fn scalar(value: &Value) -> Option<String> {
-    match value {
-        Value::Bool(flag) => Some(flag.to_string()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::String(text) => Some(text.clone()),
-        Value::Null | Value::Array(_) | Value::Object(_) => None,
-    }
 }

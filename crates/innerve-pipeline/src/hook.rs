@@ -11,7 +11,7 @@ pub trait Hook: Send + Sync {
     fn listens(&self, event: HookEventName, tool: Option<&str>) -> bool;
 
     /// Runs all matching hooks to completion.
-    fn run<'a>(&'a self, event: HookEvent) -> BoxFuture<'a, HookOutcome>;
+    fn run(&self, event: HookEvent) -> BoxFuture<'_, HookOutcome>;
 }
 
 /// An event with all that hooks are told of it.

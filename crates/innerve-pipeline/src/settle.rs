@@ -86,7 +86,11 @@ impl Call<'_> {
         if let (Ok(_), Some(output)) = (&call.outcome, &hooks.updated_output) {
             let text = match output {
                 Value::String(text) => text.clone(),
-                other => other.to_string(),
+                Value::Null
+                | Value::Bool(_)
+                | Value::Number(_)
+                | Value::Array(_)
+                | Value::Object(_) => output.to_string(),
             };
             // What a hook makes larger is fitted again.
             let content = self.fit(&call, ToolResultContent::Text(text), None);

@@ -48,7 +48,7 @@ impl Call<'_> {
                 Err(Box::new(Stopped {
                     outcome,
                     resolution: Some(resolution),
-                    ..invalid(Step::LookUp, "removed_tool", text)
+                    ..invalid(Step::LookUp, "removed_tool", &text)
                 }))
             }
             Lookup::Unknown { nearest } => {
@@ -56,7 +56,7 @@ impl Call<'_> {
                 if let Some(nearest) = nearest {
                     text.push_str(&format!(" Did you mean {nearest}?"));
                 }
-                Err(Box::new(invalid(Step::LookUp, "unknown_tool", text)))
+                Err(Box::new(invalid(Step::LookUp, "unknown_tool", &text)))
             }
         }
     }
@@ -84,10 +84,7 @@ impl Call<'_> {
             let shown: String = raw.chars().take(MAX_RAW_INPUT).collect();
             // The Messages API's own form for input that is no JSON ("fine-grained tool streaming").
             let text = json!({ "INVALID_JSON": shown }).to_string();
-            return Err(Box::new(Stopped {
-                text,
-                ..invalid(Step::Parse, "invalid_json", String::new())
-            }));
+            return Err(Box::new(Stopped { text, ..invalid(Step::Parse, "invalid_json", "") }));
         }
         match tool.parse(given.input.clone()) {
             Ok(input) => {
@@ -97,7 +94,7 @@ impl Call<'_> {
             Err(issues) => Err(Box::new(invalid(
                 Step::Parse,
                 "invalid_input",
-                self.describe(tool.as_ref(), &issues),
+                &self.describe(tool.as_ref(), &issues),
             ))),
         }
     }
@@ -128,11 +125,7 @@ impl Call<'_> {
         let policy = self.turn.policy.current();
         let context = self.context(&policy);
         if let Err(error) = tool.validate(&input, &context).await {
-            return Err(Box::new(invalid(
-                Step::Validate,
-                error.code(),
-                error.message().to_owned(),
-            )));
+            return Err(Box::new(invalid(Step::Validate, error.code(), error.message())));
         }
         self.pass(Step::Validate);
         Ok(Validated { tool: Arc::clone(tool), input, context, policy })
@@ -140,7 +133,7 @@ impl Call<'_> {
 }
 
 /// A call that ends because of what the model wrote.
-pub(crate) fn invalid(step: Step, code: &str, text: String) -> Stopped {
+pub(crate) fn invalid(step: Step, code: &str, text: &str) -> Stopped {
     let text = format!("<tool_use_error>{text}</tool_use_error>");
     Stopped {
         step,

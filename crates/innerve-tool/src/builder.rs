@@ -24,6 +24,7 @@ type Body = Box<
 /// Builds a tool from a schema and a closure; for MCP servers' tools and other run-time tools.
 ///
 /// The flags start strict, as in [`Tool`], and none of them grants permission.
+#[expect(clippy::struct_excessive_bools, reason = "independent yes/no flags of a builder")]
 pub struct ToolBuilder {
     name: String,
     description: String,

@@ -80,11 +80,11 @@ pub trait DynTool: sealed::Sealed + Send + Sync {
     /// How long a call may take.
     fn timeout(&self, input: &Value) -> Option<Duration>;
     /// Spends the permit and runs.
-    fn invoke<'a>(
-        &'a self,
+    fn invoke(
+        &self,
         permit: Permit,
         context: CallContext,
-    ) -> BoxFuture<'a, Result<Rendered, ToolError>>;
+    ) -> BoxFuture<'_, Result<Rendered, ToolError>>;
 }
 
 impl fmt::Debug for dyn DynTool {
@@ -282,11 +282,11 @@ impl<T: Tool> DynTool for Erased<T> {
         guarded(None, || typed(input).ok().and_then(|input| self.tool.timeout(&input)))
     }
 
-    fn invoke<'a>(
-        &'a self,
+    fn invoke(
+        &self,
         permit: Permit,
         context: CallContext,
-    ) -> BoxFuture<'a, Result<Rendered, ToolError>> {
+    ) -> BoxFuture<'_, Result<Rendered, ToolError>> {
         Box::pin(async move {
             if permit.tool() != self.name() {
                 let message =

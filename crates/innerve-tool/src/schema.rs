@@ -101,6 +101,10 @@ impl InputSchema {
     }
 
     /// Lists everything that is wrong with `input`; empty means that it fits.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the validator's kinds of error are open-ended"
+    )]
     pub fn issues(&self, input: &Value) -> Vec<SchemaIssue> {
         if self.validator.is_valid(input) {
             return Vec::new();
@@ -134,6 +138,7 @@ impl InputSchema {
                     },
                     provided: type_name(error.instance()),
                 }),
+                // All other kinds are told in the validator's words.
                 _ => issues.push(SchemaIssue::Other {
                     parameter: parameter(""),
                     problem: error.to_string(),

@@ -122,7 +122,7 @@ pub trait Tool: Send + Sync + 'static {
 
     /// Words that a search for tools should find it by.
     fn search_hint(&self) -> &str {
-        ""
+        Default::default()
     }
 
     /// How long its result may be in a conversation.

@@ -9,11 +9,11 @@ use crate::BoxFuture;
 /// Starts processes: on this machine, or in an editor's terminal.
 pub trait ProcessRunner: Send + Sync {
     /// Starts a process in a group of its own, with nothing on standard input.
-    fn spawn<'a>(
-        &'a self,
+    fn spawn(
+        &self,
         request: ProcessRequest,
         output: Arc<dyn OutputSink>,
-    ) -> BoxFuture<'a, io::Result<Box<dyn RunningProcess>>>;
+    ) -> BoxFuture<'_, io::Result<Box<dyn RunningProcess>>>;
 }
 
 /// What to start.

@@ -28,11 +28,11 @@ pub trait SubagentSpawner: Send + Sync {
 
     /// Runs a sub-agent to its end, or starts it in the background. It ends with the call's cancellation, and its
     /// permissions are the caller's or tighter.
-    fn spawn<'a>(
-        &'a self,
+    fn spawn(
+        &self,
         request: SubagentRequest,
         context: CallContext,
-    ) -> BoxFuture<'a, Result<SubagentOutcome, SubagentError>>;
+    ) -> BoxFuture<'_, Result<SubagentOutcome, SubagentError>>;
 }
 
 /// A type of sub-agent.

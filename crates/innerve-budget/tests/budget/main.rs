@@ -1,11 +1,6 @@
 //! Tests of the budget: one result, and the results of one message together.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "tests fail by panicking"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 mod fit;
 mod replacement;

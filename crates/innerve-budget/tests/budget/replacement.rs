@@ -155,7 +155,7 @@ fn what_bounds_itself_fails_or_shows_a_picture_is_neither_counted_nor_replaced()
 
 #[test]
 fn small_results_are_not_replaced_by_larger_wrappers() {
-    let messages = check(round("a", &[100; 2_100]), &[]);
+    let messages = check(round("a", &vec![100; 2_100]), &[]);
     assert!(lengths(&messages).iter().all(|length| *length == 100));
 }
 

@@ -131,8 +131,12 @@ impl InputSchema {
                     expected: match kind {
                         TypeKind::Single(kind) => kind.to_string(),
                         TypeKind::Multiple(kinds) => {
-                            let names: Vec<String> =
-                                kinds.iter().map(|kind| kind.to_string()).collect();
+                            let names: Vec<String> = kinds
+                                .iter()
+                                .map(|kind| kind.to_string())
+                                // An optional parameter may also be left out; saying so would only confuse.
+                                .filter(|kind| kind != "null")
+                                .collect();
                             names.join("` or `")
                         }
                     },
@@ -320,7 +324,7 @@ mod tests {
             &json!({"limit": "5", "colour": 1, "replace_all": "yes"}),
             &[
                 "An unexpected parameter `colour` was provided",
-                "The parameter `limit` type is expected as `integer` or `null` but provided as `string`",
+                "The parameter `limit` type is expected as `integer` but provided as `string`",
                 "The parameter `replace_all` type is expected as `boolean` but provided as `string`",
                 "The required parameter `file_path` is missing",
             ],

@@ -44,7 +44,14 @@ fn convert_system(message: &mut Message) {
 fn split(message: Message, origin: usize, drafts: &mut Vec<Draft>, repairs: &mut Repairs) {
     let Message { role, content, extra } = message;
     let mut current = Message { role, content: Vec::new(), extra };
+    let mut behind = Vec::new();
     for block in content {
+        // A picture waits, so that it does not part tool uses from the results in the next message.
+        if role == Role::Assistant && matches!(block, ContentBlock::Image(_)) {
+            repairs.add(RepairKind::MovedBlock, origin);
+            behind.push(block);
+            continue;
+        }
         let Seat::Role(seat) = seat(&block, role) else {
             repairs.add(RepairKind::DroppedBlock, origin);
             continue;
@@ -61,6 +68,9 @@ fn split(message: Message, origin: usize, drafts: &mut Vec<Draft>, repairs: &mut
         current.content.push(block);
     }
     drafts.push(Draft { origin, message: current });
+    if !behind.is_empty() {
+        drafts.push(Draft { origin, message: Message::new(Role::User, behind) });
+    }
 }
 
 fn sits_right(block: &ContentBlock, role: Role) -> bool {

@@ -333,6 +333,43 @@ fn a_tool_use_in_the_users_message_moves_into_one_of_the_model() {
 }
 
 #[test]
+fn an_image_in_the_models_message_moves_behind_it() {
+    check(
+        json!([
+            assistant(json!([call("a"), image(), text("Look.")])),
+            user(json!([result("a", "1")]))
+        ]),
+        json!([
+            assistant(json!([call("a"), text("Look.")])),
+            user(json!([result("a", "1"), image()])),
+        ]),
+        &[(Kind::MovedBlock, 0), (Kind::MovedResults, 0), (Kind::MergedRoles, 1)],
+    );
+}
+
+#[test]
+fn results_between_the_models_words_make_messages_of_their_own() {
+    check(
+        json!([assistant(json!([
+            call("a"),
+            result("a", "1"),
+            text("Now b."),
+            call("b"),
+            result("b", "2"),
+            text("Done."),
+        ]))]),
+        json!([
+            assistant(json!([call("a")])),
+            user(json!([result("a", "1")])),
+            assistant(json!([text("Now b."), call("b")])),
+            user(json!([result("b", "2")])),
+            assistant(json!([text("Done.")])),
+        ]),
+        &[(Kind::MovedBlock, 0), (Kind::MovedBlock, 0)],
+    );
+}
+
+#[test]
 fn nested_results_are_flattened() {
     check(
         json!([

@@ -112,7 +112,12 @@ impl Http {
             .iter()
             .find_map(|name| response.headers().get(*name)?.to_str().ok())
             .map(str::to_owned);
-        if !response.status().is_success() {
+        // A server that cannot stream, or that wraps an error in a 200.
+        let kind = response.headers().get("content-type").and_then(|kind| kind.to_str().ok());
+        let streams = !kind.is_some_and(|kind| {
+            kind.starts_with("application/json") || kind.starts_with("text/html")
+        });
+        if !response.status().is_success() || !streams {
             return Err(self.refusal(response, request_id).await);
         }
         let idle = self.endpoint.idle_limit();
@@ -466,10 +471,10 @@ fn is_certificate(error: &(dyn StdError + 'static)) -> bool {
         }
         // `io::Error` gives the source of what it wraps, not what it wraps.
         let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        if wrapped.and_then(|wrapped| wrapped.downcast_ref()).is_some_and(refused) {
-            return true;
-        }
-        cause = error.source();
+        cause = wrapped.map_or_else(|| error.source(), |wrapped| Some(wrapped));
     }
     false
 }
+
+#[cfg(test)]
+mod tests;

@@ -55,7 +55,7 @@ fn summary(events: &[StreamEvent]) -> Vec<String> {
                 lines.push((usize::MAX, reason.as_str().unwrap().to_owned()));
             }
             other => {
-                assert!(!matches!(other, StreamEvent::BlockDone { .. } | StreamEvent::Retrying(_)))
+                assert!(!matches!(other, StreamEvent::BlockDone { .. } | StreamEvent::Retrying(_)));
             }
         }
     }

@@ -99,12 +99,13 @@ impl BashOutput {
         }
         let text = parts.join("\n");
         let Some(image) = &self.image else { return ToolResultContent::Text(text) };
-        let source = ImageSource::Base64 {
-            media_type: image.media_type.clone(),
-            data: image.data.clone(),
-        };
-        let mut blocks =
-            vec![ContentBlock::Image(ImageBlock { source, cache_control: None, extra: Map::new() })];
+        let source =
+            ImageSource::Base64 { media_type: image.media_type.clone(), data: image.data.clone() };
+        let mut blocks = vec![ContentBlock::Image(ImageBlock {
+            source,
+            cache_control: None,
+            extra: Map::new(),
+        })];
         if !text.is_empty() {
             blocks.push(ContentBlock::text(text));
         }

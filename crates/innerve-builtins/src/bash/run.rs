@@ -157,7 +157,10 @@ pub(super) fn start(
     let gone = format!("The shell's directory {} no longer exists", context.cwd.display());
     let original = session.original_cwd.clone();
     if context.cwd == original || !original.is_dir() {
-        return Err(ToolError::new(code::NOT_FOUND, format!("{gone}, so that nothing can run there")));
+        return Err(ToolError::new(
+            code::NOT_FOUND,
+            format!("{gone}, so that nothing can run there"),
+        ));
     }
     if innerve_bash::analyze(&input.command).class() <= Class::ReadOnly {
         let note = format!("{gone}. Shell cwd was reset to {}", original.display());
@@ -212,7 +215,8 @@ impl Finished<'_> {
                 Err(self.failure(code::INTERRUPTED, words.message()))
             }
             Ended::Lost(ref error) => {
-                Err(self.failure(code::IO, &format!("the end of the command is not known: {error}")))
+                Err(self
+                    .failure(code::IO, &format!("the end of the command is not known: {error}")))
             }
         }
     }
@@ -238,9 +242,8 @@ impl Finished<'_> {
         let mut changes = Vec::new();
         if context.session.agent_id.is_none() {
             let original = &context.session.original_cwd;
-            let next = end.map_or(Next::Stay, |end| {
-                directory::next(&start.cwd, &end, &context.session)
-            });
+            let next =
+                end.map_or(Next::Stay, |end| directory::next(&start.cwd, &end, &context.session));
             match next {
                 Next::Stay if start.note.is_some() => {
                     changes.push(SessionChange::SetCwd(original.clone()));
@@ -317,8 +320,9 @@ fn keep(raw: Raw) -> Kept {
             if let Err(error) = file.keep() {
                 return lost(&error.to_string());
             }
-            let note = (bytes < given)
-                .then(|| format!("The file holds only the first {bytes} of {given} bytes of output"));
+            let note = (bytes < given).then(|| {
+                format!("The file holds only the first {bytes} of {given} bytes of output")
+            });
             Kept { spooled: Some(Spooled { path, bytes }), note }
         }
         Raw::Lost(reason) => lost(&reason),

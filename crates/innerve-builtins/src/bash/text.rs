@@ -198,7 +198,8 @@ impl Page {
             '\n' | '\t' | ' '..='~' => self.push(c.encode_utf8(&mut [0; 4])),
             // U+2400 and on are the pictures of the controls: `␀` for NUL.
             '\0'..='\u{1F}' => {
-                let picture = char::from_u32(0x2400 + u32::from(c)).unwrap_or(char::REPLACEMENT_CHARACTER);
+                let picture =
+                    char::from_u32(0x2400 + u32::from(c)).unwrap_or(char::REPLACEMENT_CHARACTER);
                 self.push(picture.encode_utf8(&mut [0; 4]));
             }
             '\u{7F}' => self.push("\u{2421}"),

@@ -92,7 +92,15 @@ impl HostProcesses {
             let reader = Reader::new(StdStream::Err, output, &ended, &working);
             readers.push(tokio::spawn(reader.run(pipe)));
         }
-        Ok(Box::new(HostProcess { child, group, ended, drained, readers, status: None, over: false }))
+        Ok(Box::new(HostProcess {
+            child,
+            group,
+            ended,
+            drained,
+            readers,
+            status: None,
+            over: false,
+        }))
     }
 }
 
@@ -268,7 +276,11 @@ impl Reader {
         let ended_at = Instant::now();
         while ended_at.elapsed() < LATE {
             match timeout(QUIET, pipe.read(buffer)).await {
-                Ok(read) => if !self.take(read, buffer) { return false },
+                Ok(read) => {
+                    if !self.take(read, buffer) {
+                        return false;
+                    }
+                }
                 Err(_) => return true,
             }
         }

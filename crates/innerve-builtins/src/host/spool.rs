@@ -152,7 +152,10 @@ impl SpoolFile for DiskFile {
 
     fn keep(self: Box<Self>) -> io::Result<()> {
         if self.kept == 0 && self.given > 0 {
-            return Err(io::Error::other(format!("nothing could be written to {}", self.path.display())));
+            return Err(io::Error::other(format!(
+                "nothing could be written to {}",
+                self.path.display()
+            )));
         }
         Ok(())
     }

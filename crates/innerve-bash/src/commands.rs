@@ -171,12 +171,19 @@ pub(crate) fn group(name: &str) -> Option<&'static str> {
 
 /// Whether the table knows `name` as a program.
 pub(crate) fn is_known(name: &str) -> bool {
-    group(name).is_some() || TABLE.contains_key(name) || has_version(name)
+    group(name).is_some() || TABLE.contains_key(name) || tools::VERSIONED.contains(&name)
 }
 
-/// Whether `--version` alone prints a version and nothing else.
-pub(crate) fn has_version(name: &str) -> bool {
-    !programs(name).is_empty() || tools::VERSIONED.contains(&name)
+/// Whether `option` alone makes a program print its version or help and nothing else.
+pub(crate) fn only_prints(name: &str, option: &str) -> bool {
+    let known = !programs(name).is_empty() || tools::VERSIONED.contains(&name);
+    match option {
+        "--version" => known,
+        "--help" => known && name != "git",
+        "-v" => matches!(name, "node" | "npm" | "yarn" | "pnpm"),
+        "-V" => matches!(name, "python" | "python3" | "pip" | "pip3" | "cargo" | "rustc"),
+        _ => false,
+    }
 }
 
 /// Whether a program acts on none of the variables that the shell may set for it.

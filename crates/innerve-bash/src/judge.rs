@@ -7,13 +7,13 @@ mod programs;
 mod scripts;
 mod wrappers;
 
-use crate::directory::Directory;
+use crate::directory::{Directory, shown};
 use crate::opaque::Refusal;
 use crate::read::{Argument, Reader, Scope, Simple, Step};
 use crate::secrets::{is_secret_path, is_secret_variable};
 use crate::variables::{self, VariableKind};
 use crate::{
-    Class, Command, Context, Effect, Effects, OpaqueCode, Redirection, RedirectionKind, Span, Word,
+    Class, Command, Effect, Effects, OpaqueCode, Redirection, RedirectionKind, Span, Word,
     WordPart, commands,
 };
 
@@ -98,7 +98,7 @@ impl Judgement {
         }
         self.effects = self.effects.with(Effect::Read);
         self.reads.push(directory.resolve(word));
-        if is_secret_path(&directory.show(word)) {
+        if names_secret(word, directory) {
             self.raise(Class::Unknown, Effect::Secret);
         }
     }
@@ -125,8 +125,8 @@ impl Judgement {
     fn redirect(&mut self, redirection: &Redirection, directory: &Directory) {
         self.look_for_secrets(&redirection.target);
         let target = redirection.target.literal();
-        if target.is_some_and(|path| path.starts_with("/dev/tcp/") || path.starts_with("/dev/udp/"))
-        {
+        let shown = shown(&redirection.target);
+        if shown.starts_with("/dev/tcp/") || shown.starts_with("/dev/udp/") {
             self.raise(Class::Unknown, Effect::Network);
             self.complete = false;
             return;
@@ -161,6 +161,20 @@ impl Judgement {
         });
         if secret {
             self.raise(Class::Unknown, Effect::Secret);
+        }
+    }
+}
+
+/// Whether a word names a file that likely holds a secret, in any of the ways a brace expression goes.
+pub(crate) fn names_secret(word: &Word, directory: &Directory) -> bool {
+    if is_secret_path(&directory.show(word)) {
+        return true;
+    }
+    match word {
+        Word::Literal(_) => false,
+        Word::Dynamic(dynamic) => {
+            dynamic.raw.contains('{')
+                && dynamic.raw.split(['{', '}', ',', '"', '\'']).any(is_secret_path)
         }
     }
 }
@@ -335,12 +349,37 @@ impl<'a> Reader<'a> {
             judgement.doubt();
         }
         self.finish(index, judgement, call);
+        let wraps_last = self.findings.found.iter().skip(index + 1).any(|found| found.command.last);
         if let Some(found) = self.findings.found.get_mut(index) {
+            found.command.last &= !wraps_last;
             found.builtin = builtin;
             found.assigns_plain =
                 builtin && name == "export" && builtins::exports_plain(&call.words);
         }
         Ok(index)
+    }
+
+    /// Remembers that a variable holds the path of a secret.
+    pub(crate) fn remember(&mut self, name: &str, value: &Word) {
+        if names_secret(value, &self.directory) {
+            self.findings.secret_paths.push(name.to_owned());
+        }
+    }
+
+    /// Whether a word holds a variable that was given the path of a secret.
+    fn uses_secret_path(&self, call: &Call<'a>) -> bool {
+        let words = call.words.iter().map(|argument| &argument.word);
+        let targets = call.redirections.iter().map(|redirection| &redirection.target);
+        words.chain(targets).any(|word| match word {
+            Word::Literal(_) => false,
+            Word::Dynamic(dynamic) => dynamic.parts.iter().any(|part| match part {
+                WordPart::Variable(name) => self.findings.secret_paths.contains(name),
+                WordPart::Literal(_)
+                | WordPart::Tilde(_)
+                | WordPart::Glob(_)
+                | WordPart::Other(_) => false,
+            }),
+        })
     }
 
     /// Appends a command to the findings.
@@ -353,12 +392,7 @@ impl<'a> Reader<'a> {
             argv: call.words.iter().map(|argument| argument.word.clone()).collect(),
             assignments: call.assignments.clone(),
             redirections,
-            context: if scope.substitutions == 0 && self.level > 0 && scope.context == Context::Top
-            {
-                Context::Top
-            } else {
-                scope.context
-            },
+            context: scope.context,
             unwrapped_from: call.wrappers.clone(),
             last: scope.last,
             class: Class::Unknown,
@@ -383,6 +417,10 @@ impl<'a> Reader<'a> {
         }
         for assignment in &call.assignments {
             judgement.look_for_secrets(&assignment.value);
+            self.remember(&assignment.name, &assignment.value);
+        }
+        if judgement.class != Class::Neutral && self.uses_secret_path(call) {
+            judgement.raise(Class::Unknown, Effect::Secret);
         }
         if let Some(found) = self.findings.found.get_mut(index) {
             let command = &mut found.command;

@@ -37,6 +37,8 @@ pub(crate) struct Findings {
     pub(crate) found: Vec<Found>,
     /// The first thing that was not understood.
     pub(crate) refusal: Option<Refusal>,
+    /// Variables that were given the path of a secret.
+    pub(crate) secret_paths: Vec<String>,
     /// Whether `set -o pipefail` was met.
     pub(crate) pipefail: bool,
 }
@@ -105,6 +107,8 @@ pub(crate) struct Reader<'a> {
     pub(crate) around: Vec<Around>,
     /// Here-documents met in this text.
     heredocs: usize,
+    /// Where the here-documents start whose lines go on with commands that are read elsewhere.
+    continued_heredocs: Vec<usize>,
 }
 
 impl<'a> Reader<'a> {
@@ -121,6 +125,7 @@ impl<'a> Reader<'a> {
             adrift: false,
             around: Vec::new(),
             heredocs: 0,
+            continued_heredocs: Vec::new(),
         }
     }
 
@@ -185,6 +190,7 @@ impl<'a> Reader<'a> {
             adrift: self.adrift,
             around: Vec::new(),
             heredocs: 0,
+            continued_heredocs: Vec::new(),
         };
         inner.read(scope);
         Ok(())

@@ -29,7 +29,11 @@ const SECRET_WORDS: &[&str] = &["KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL"];
 pub(crate) fn is_secret_path(path: &str) -> bool {
     let components: Vec<&str> =
         path.split('/').filter(|component| !component.is_empty() && *component != ".").collect();
-    if PLACES.iter().any(|place| components.windows(place.len()).any(|run| run == *place)) {
+    if PLACES.iter().any(|place| {
+        components
+            .windows(place.len())
+            .any(|run| run.iter().zip(*place).all(|(component, name)| may_be(component, name)))
+    }) {
         return true;
     }
     if components.first() == Some(&"proc") && components.last() == Some(&"environ") {
@@ -41,16 +45,65 @@ pub(crate) fn is_secret_path(path: &str) -> bool {
 fn is_secret_file(name: &str) -> bool {
     let has_extension =
         |wanted: &str| name.rsplit_once('.').is_some_and(|(_, extension)| extension == wanted);
-    if KEY_FILES.contains(&name) || has_extension("pem") || has_extension("key") {
+    if KEY_FILES.iter().any(|file| may_be(name, file))
+        || has_extension("pem")
+        || has_extension("key")
+    {
+        return true;
+    }
+    if may_be(name, ".env") {
         return true;
     }
     match name.strip_prefix(".env") {
-        Some("" | "*") => true,
+        Some("") => true,
         Some(rest) => rest.strip_prefix('.').is_some_and(|rest| {
             !rest.rsplit('.').next().is_some_and(|last| HARMLESS_ENV_FILES.contains(&last))
         }),
         None => false,
     }
+}
+
+/// Whether a path component, which may be a pattern, can name `name`; a pattern without any plain character does not count.
+fn may_be(component: &str, name: &str) -> bool {
+    if !component.contains(['*', '?', '[']) {
+        return component == name;
+    }
+    let has_plain =
+        component.contains(|character| !matches!(character, '*' | '?' | '[' | ']' | '.'));
+    let hidden = name.starts_with('.') && !component.starts_with('.');
+    let pattern: Vec<char> = component.chars().collect();
+    let text: Vec<char> = name.chars().collect();
+    has_plain && !hidden && matches(&pattern, &text)
+}
+
+/// Shell pattern matching; a bracket expression matches any character.
+fn matches(pattern: &[char], text: &[char]) -> bool {
+    let mut reached = vec![true];
+    reached.resize(text.len() + 1, false);
+    let mut rest = pattern.iter();
+    while let Some(character) = rest.next() {
+        let any = matches!(character, '?' | '[');
+        if *character == '[' {
+            rest.by_ref().find(|character| **character == ']');
+        }
+        let mut next = Vec::with_capacity(reached.len());
+        let mut before = false;
+        for (index, here) in reached.iter().enumerate() {
+            if *character == '*' {
+                before |= *here;
+                next.push(before);
+            } else {
+                let fits = index
+                    .checked_sub(1)
+                    .and_then(|index| text.get(index))
+                    .is_some_and(|found| any || found == character);
+                next.push(before && fits);
+                before = *here;
+            }
+        }
+        reached = next;
+    }
+    reached.last().copied().unwrap_or(false)
 }
 
 /// Whether a variable of this name usually holds a secret.

@@ -30,6 +30,7 @@ pub(super) const ROWS: &[Program] = &[
         &["cat"],
         "-AbeEnstTuv --show-all --number-nonblank --show-ends --number --squeeze-blank --show-tabs --show-nonprinting",
     ),
+    Program::reads(&["tr"], "-cCdst --complement --delete --squeeze-repeats --truncate-set1").with(Operands::Text),
     Program::reads(&["tac"], "-br -s= --before --regex --separator="),
     Program::reads(&["head"], "-qvz -cn= -# --bytes= --lines= --quiet --silent --verbose --zero-terminated"),
     Program::reads(
@@ -65,7 +66,11 @@ pub(super) const ROWS: &[Program] = &[
         &["column"],
         "-txneJL -socNRHTOE= --table --separator= --output-separator= --json --table-columns= --table-right= --fillrows",
     ),
-    Program::reads(&["xxd"], "-abceEipuC -lscgon= -r?").check(|parsed| at_most_one(parsed) && !parsed.has(&["-r"])),
+    Program::reads(
+        &["xxd"],
+        "~-a ~-autoskip ~-b ~-bits ~-C ~-e ~-E ~-i ~-include ~-p ~-ps ~-plain ~-u -lscgon=",
+    )
+    .check(at_most_one),
     Program::reads(
         &["uniq"],
         "-cdDiuz -fsw= --count --repeated --unique --ignore-case --skip-fields= --skip-chars= --check-chars= --all-repeated? \
@@ -268,7 +273,7 @@ pub(super) const ROWS: &[Program] = &[
     Program::reads(&["dmesg"], "-HTtxkurPSed -lf= -L? --human --ctime --level= --facility= --color? --kernel --nopager --notime --reltime")
         .with(Operands::Text)
         .careful(),
-    Program::reads(&["getconf", "getent", "factor", "expr", "numfmt", "tput", "help"], "-as --to= --from= --suffix= --padding= --grouping --field= --header?")
+    Program::reads(&["getconf", "getent", "factor", "expr", "numfmt", "help"], "-as --to= --from= --suffix= --padding= --grouping --field= --header?")
         .with(Operands::Text),
     Program::reads(&["man", "apropos", "whatis"], "-k")
         .with(Operands::Text)
@@ -335,13 +340,17 @@ fn ps_hides_environments(parsed: &Parsed<'_>) -> bool {
     let columns = parsed
         .values(&["-o", "-O", "--format"])
         .all(|value| value.literal().is_some_and(|text| !text.contains("env")));
+    // `-aux` is read as `aux` when there is no user `x`.
+    let users = parsed.values(&["-u", "-U"]).all(|value| {
+        value.literal().is_some_and(|text| !text.starts_with('x') || !text.contains('e'))
+    });
     let operands = (0..parsed.operands.len()).all(|index| {
         parsed.literal(index).is_some_and(|text| {
             text.bytes().all(|byte| byte.is_ascii_digit() || byte == b',')
                 || text.bytes().all(|byte| b"auxfwljrvshLmTHcgnX".contains(&byte))
         })
     });
-    columns && operands
+    columns && users && operands
 }
 
 fn ip_shows(parsed: &Parsed<'_>) -> bool {

@@ -103,7 +103,7 @@ pub(super) const ROWS: &[Program] = &[
     local(&["pip show", "pip3 show"], "-f --files"),
     local(&["go version"], "-m"),
     local(&["go env"], "~-json").check(|parsed| (0..parsed.operands.len()).all(|index| parsed.literal(index).is_some_and(|name| !name.contains('=')))),
-    local(&["rustup show", "rustup toolchain list", "rustup target list"], "-v --verbose --installed"),
+    local(&["rustup toolchain list", "rustup target list"], "-v --verbose --installed"),
     local(&["cargo version", "npm version"], "").check(|parsed| parsed.operands.is_empty()),
     Program::acts(
         &[
@@ -224,5 +224,6 @@ fn runs_a_file(parsed: &Parsed<'_>) -> bool {
                 || !option.starts_with("--") && option.len() == 2 && name.starts_with(option)
         })
     });
-    !code && (!parsed.operands.is_empty() || parsed.has(&["-m"]))
+    let file = parsed.operands.first().is_some_and(|word| word.literal() != Some("-"));
+    !code && (file || parsed.has(&["-m"]))
 }

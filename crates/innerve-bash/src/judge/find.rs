@@ -119,7 +119,13 @@ impl<'a> Reader<'a> {
             judgement.look_at(&argument.word, &self.directory);
             at += 1;
         }
-        let safe_start = starts.iter().all(|word| is_path(word));
+        // What is found starts with the starting point, so it is no option when that is none.
+        let start = match starts.as_slice() {
+            [] => Some("."),
+            [start] => start.literal(),
+            _ => None,
+        };
+        let mut secret_name = false;
         while let Some(argument) = words.get(at) {
             at += 1;
             let Some(text) = argument.word.literal() else {
@@ -142,7 +148,7 @@ impl<'a> Reader<'a> {
                         return Err(opaque("a command of `find` does not end", call));
                     };
                     let many = last.word.literal() == Some("+");
-                    let prefix = safe_start || text.ends_with("dir");
+                    let prefix = if text.ends_with("dir") { Some("./") } else { start };
                     let inner: Vec<Argument<'a>> =
                         command.iter().map(|argument| replace(argument, prefix, many)).collect();
                     if inner.is_empty() {
@@ -156,6 +162,9 @@ impl<'a> Reader<'a> {
                     let result = self.inner_words(inner, call, true, scope.not_last());
                     self.directory = directory;
                     absorb(&mut judgement, &result?);
+                    if secret_name {
+                        judgement.raise(Class::Unknown, Effect::Secret);
+                    }
                 }
                 "-delete" => {
                     judgement.raise(Class::Write, Effect::Delete);
@@ -170,6 +179,9 @@ impl<'a> Reader<'a> {
                 }
                 _ if PLAIN.contains(&text) => {}
                 _ if VALUED.contains(&text) || text.starts_with("-newer") => {
+                    secret_name |= words
+                        .get(at)
+                        .is_some_and(|word| super::names_secret(&word.word, &self.directory));
                     match words.get(at).map(|word| &word.word) {
                         Some(Word::Literal(_)) => {}
                         // A quoted expansion is one word and stands where a value is expected.
@@ -202,7 +214,7 @@ fn is_path(word: &Word) -> bool {
 }
 
 /// A word of a command of `find`, with `{}` standing for what is found.
-fn replace<'a>(argument: &Argument<'a>, prefix: bool, many: bool) -> Argument<'a> {
+fn replace<'a>(argument: &Argument<'a>, prefix: Option<&str>, many: bool) -> Argument<'a> {
     let mut argument = argument.clone();
     if let Word::Literal(text) = &argument.word
         && text.contains("{}")
@@ -211,13 +223,15 @@ fn replace<'a>(argument: &Argument<'a>, prefix: bool, many: bool) -> Argument<'a
         let start = text.split("{}").next().unwrap_or_default();
         if !start.is_empty() {
             parts.push(WordPart::Literal(start.to_owned()));
-        } else if prefix {
-            // What is found starts with the starting point, so it is no option.
-            parts.push(WordPart::Tilde("found".to_owned()));
+        } else if let Some(prefix) = prefix {
+            parts.push(WordPart::Literal(prefix.to_owned()));
         }
         parts.push(WordPart::Other(text.clone()));
-        argument.word =
-            Word::Dynamic(DynamicWord { raw: text.clone(), parts, one_word: !many || prefix });
+        argument.word = Word::Dynamic(DynamicWord {
+            raw: text.clone(),
+            parts,
+            one_word: !many || prefix.is_some(),
+        });
     }
     argument
 }

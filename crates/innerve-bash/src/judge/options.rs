@@ -128,10 +128,7 @@ impl<'w> Parsed<'w> {
                         parsed.dynamic_option(option, list, harmless);
                         continue;
                     }
-                    let is_path_start = matches!(
-                        start,
-                        Some(WordPart::Literal(_) | WordPart::Tilde(_))
-                    ) || matches!(start, Some(WordPart::Variable(name)) if name == "HOME" || name == "PWD");
+                    let is_path_start = is_path_start(start);
                     if !is_path_start && !after_dashes && !harmless {
                         parsed.doubt = true;
                     }
@@ -227,12 +224,14 @@ impl<'w> Parsed<'w> {
     }
 
     fn next_value(&mut self, key: String, role: Role, word: &'w Word, dynamic: Dynamic) {
-        if let Word::Dynamic(value) = word
-            && !value.one_word
-            && dynamic == Dynamic::Doubtful
-        {
-            self.doubt = true;
-        }
+        // Programs differ in whether the next word may be a value when it looks like an option.
+        let doubtful = match word {
+            Word::Literal(text) => text
+                .strip_prefix('-')
+                .is_some_and(|rest| rest.starts_with(|first: char| !first.is_ascii_digit())),
+            Word::Dynamic(value) => !value.one_word || !is_path_start(value.parts.first()),
+        };
+        self.doubt |= doubtful && dynamic == Dynamic::Doubtful;
         self.value(key, role, Value::Word(word));
     }
 
@@ -267,6 +266,16 @@ impl<'w> Parsed<'w> {
             }
         }
         self.doubt |= !harmless;
+    }
+}
+
+/// Whether a word that starts so cannot turn out to be an option.
+fn is_path_start(part: Option<&WordPart>) -> bool {
+    match part {
+        Some(WordPart::Literal(text)) => !text.starts_with('-'),
+        Some(WordPart::Tilde(_)) => true,
+        Some(WordPart::Variable(name)) => name == "HOME" || name == "PWD",
+        Some(WordPart::Glob(_) | WordPart::Other(_)) | None => false,
     }
 }
 

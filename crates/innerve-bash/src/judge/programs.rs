@@ -1,10 +1,11 @@
 //! Programs of the command table: their options and operands, and what these read, write and remove.
 
-use super::Judgement;
 use super::options::{Dynamic, Extent, Parsed, Role, Value};
+use super::{Judgement, names_secret};
 use crate::commands::{self, Operands, Program};
 use crate::directory::Directory;
 use crate::read::Argument;
+use crate::secrets::is_secret_path;
 use crate::{Class, Effect, Word};
 
 /// Options that give a pattern or script, so that all operands are files.
@@ -25,9 +26,8 @@ pub(super) fn judge(
             rows => by_rows(rows, rest, directory),
         },
     };
-    if let [version] = rest
-        && matches!(version.word.literal(), Some("--version"))
-        && commands::has_version(name)
+    if let [option] = rest
+        && option.word.literal().is_some_and(|option| commands::only_prints(name, option))
     {
         judgement = Judgement::new(Class::ReadOnly, &[Effect::Read]);
     }
@@ -51,7 +51,8 @@ fn subcommand(
     let parsed = Parsed::parse(words, globals, Dynamic::Doubtful, Extent::UntilOperand);
     let rest = words.get(parsed.used..).unwrap_or_default();
     let Some(first) = rest.first().and_then(|word| word.word.literal()) else {
-        return if words.is_empty() {
+        let prints_help = words.is_empty() && !matches!(name, "yarn" | "pnpm");
+        return if prints_help {
             Judgement::new(Class::ReadOnly, &[Effect::Read])
         } else {
             Judgement::unknown()
@@ -199,7 +200,7 @@ fn write(judgement: &mut Judgement, word: &Word, directory: &Directory) {
 fn look_for_paths(judgement: &mut Judgement, word: &Word, directory: &Directory) {
     let shown = directory.show(word);
     let behind_colon = shown.rsplit(':').next().unwrap_or_default();
-    if crate::secrets::is_secret_path(&shown) || crate::secrets::is_secret_path(behind_colon) {
+    if is_secret_path(&shown) || is_secret_path(behind_colon) || names_secret(word, directory) {
         judgement.raise(Class::Unknown, Effect::Secret);
     }
 }

@@ -429,6 +429,9 @@ impl<'a> Reader<'a> {
             ));
         }
         let mut judgement = self.judgement_from(first);
+        if call.words.iter().skip(3).any(|word| super::names_secret(&word.word, &self.directory)) {
+            judgement.raise(Class::Unknown, Effect::Secret);
+        }
         if call.plain_environment {
             judgement.doubt();
         }

@@ -234,7 +234,8 @@ impl Reader<'_> {
             if terminated || !self.gap(end, word.start_byte(), Blanks::Only) {
                 return self.construct("the words of a `for` are not of a known form", node);
             }
-            self.word(*word, scope.not_last())?;
+            let value = self.word(*word, scope.not_last())?;
+            self.remember(name, &value);
             end = word.end_byte();
         }
         if !terminated && !has_newline(self.slice(end, group.start_byte())) {

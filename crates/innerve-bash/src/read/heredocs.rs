@@ -89,9 +89,26 @@ impl<'a> Reader<'a> {
         simple: &mut Simple<'a>,
     ) -> Step {
         let mut at = from;
+        let continued = self.continued_heredocs.contains(&heredoc.start_byte());
+        // Whether the commands have begun that are read on their own.
+        let mut in_tail = false;
         for node in nodes {
             match node.kind() {
                 "heredoc_body" | "\n" if node.end_byte() > line_end => {}
+                _ if continued && node.end_byte() <= line_end => {
+                    if !self.gap(at, node.start_byte(), super::Blanks::Only) {
+                        return self.construct(
+                            "a here-document has something behind its delimiter",
+                            heredoc,
+                        );
+                    }
+                    at = node.end_byte();
+                    in_tail |= node.kind() != "file_redirect";
+                    if !in_tail && !self.redirect_only(*node, scope, simple)? {
+                        return self
+                            .construct("words follow a redirection behind a here-document", *node);
+                    }
+                }
                 "file_redirect" if node.end_byte() <= line_end => {
                     if !self.gap(at, node.start_byte(), super::Blanks::Only) {
                         return self.construct(
@@ -100,9 +117,7 @@ impl<'a> Reader<'a> {
                         );
                     }
                     at = node.end_byte();
-                    let words = simple.words.len();
-                    self.redirect(*node, scope, simple)?;
-                    if simple.words.len() != words {
+                    if !self.redirect_only(*node, scope, simple)? {
                         return self
                             .construct("words follow a redirection behind a here-document", *node);
                     }
@@ -119,6 +134,18 @@ impl<'a> Reader<'a> {
             return self.construct("a here-document has something behind its delimiter", heredoc);
         }
         Ok(())
+    }
+
+    /// Reads a redirection; whether no words follow its target.
+    fn redirect_only(
+        &mut self,
+        node: Node<'_>,
+        scope: Scope,
+        simple: &mut Simple<'a>,
+    ) -> Step<bool> {
+        let words = simple.words.len();
+        self.redirect(node, scope, simple)?;
+        Ok(simple.words.len() == words)
     }
 
     fn line_end(&self, from: usize) -> Option<usize> {

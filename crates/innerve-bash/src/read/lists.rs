@@ -99,7 +99,7 @@ impl Reader<'_> {
     }
 
     fn take_apart<'t>(
-        &self,
+        &mut self,
         node: Node<'t>,
         operator: Operator,
         scope: Scope,
@@ -137,7 +137,10 @@ impl Reader<'_> {
                 Ok(())
             }
             "redirected_statement" => {
-                let children = self.children(node, Blanks::Only, scope)?;
+                let children = match self.lost_dash(node) {
+                    Some(children) => children,
+                    None => self.children(node, Blanks::Only, scope)?,
+                };
                 let Some((body, redirects)) = children.split_first() else {
                     return self.construct("a redirection is empty", node);
                 };
@@ -155,7 +158,12 @@ impl Reader<'_> {
                 if let Some(last) = operands.last_mut() {
                     last.redirects.extend_from_slice(redirects);
                 }
-                Ok(())
+                match redirects.last() {
+                    Some(last) if last.kind() == "heredoc_redirect" => {
+                        self.heredoc_tail(*last, scope, operands)
+                    }
+                    _ => Ok(()),
+                }
             }
             "negated_command" if operator == Operator::Pipe => {
                 self.construct("`!` stands inside a pipeline", node)
@@ -168,6 +176,59 @@ impl Reader<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// The commands that go on behind the delimiter of a here-document (`cat <<X | sort`).
+    fn heredoc_tail<'t>(
+        &mut self,
+        heredoc: Node<'t>,
+        scope: Scope,
+        operands: &mut Vec<Operand<'t>>,
+    ) -> Step {
+        let mut cursor = heredoc.walk();
+        let tail: Vec<Node<'t>> = heredoc
+            .children(&mut cursor)
+            .skip_while(|child| !matches!(child.kind(), "pipeline" | "&&" | "||"))
+            .take_while(|child| !matches!(child.kind(), "heredoc_body" | "heredoc_end" | "\n"))
+            .collect();
+        let (operator, statement) = match tail.as_slice() {
+            [] => return Ok(()),
+            [pipeline] if pipeline.kind() == "pipeline" => {
+                let children = self.children(*pipeline, Blanks::Only, scope)?;
+                match children.as_slice() {
+                    [pipe, statement] if matches!(pipe.kind(), "|" | "|&") => {
+                        (Operator::Pipe, *statement)
+                    }
+                    _ => {
+                        return self.construct(
+                            "a pipeline behind a here-document is not of a known form",
+                            *pipeline,
+                        );
+                    }
+                }
+            }
+            [and, statement] if and.kind() == "&&" => (Operator::And, *statement),
+            [or, statement] if or.kind() == "||" => (Operator::Or, *statement),
+            _ => {
+                return self
+                    .construct("what follows a here-document is not of a known form", heredoc);
+            }
+        };
+        self.continued_heredocs.push(heredoc.start_byte());
+        self.take_apart(statement, operator, scope, operands)
+    }
+
+    /// The children of `command - <<X`: the grammar loses the dash.
+    fn lost_dash<'t>(&self, node: Node<'t>) -> Option<Vec<Node<'t>>> {
+        let mut cursor = node.walk();
+        let children: Vec<Node<'t>> = node.children(&mut cursor).collect();
+        let [command, heredoc] = children.as_slice() else { return None };
+        let lost = command.kind() == "command"
+            && heredoc.kind() == "heredoc_redirect"
+            && command.start_byte() == node.start_byte()
+            && heredoc.end_byte() == node.end_byte()
+            && is_lost_dash(self.slice(command.end_byte(), heredoc.start_byte()));
+        lost.then_some(children)
     }
 
     fn pipeline(&mut self, pipeline: &[Operand<'_>], scope: Scope) {
@@ -208,6 +269,13 @@ impl Reader<'_> {
 
 pub(super) fn is_redirect(node: Node<'_>) -> bool {
     matches!(node.kind(), "file_redirect" | "herestring_redirect" | "heredoc_redirect")
+}
+
+/// Whether a gap holds a word `-` and blanks.
+pub(super) fn is_lost_dash(gap: &str) -> bool {
+    let blank =
+        |text: &str| !text.is_empty() && text.bytes().all(|byte| matches!(byte, b' ' | b'\t'));
+    gap.split_once('-').is_some_and(|(before, after)| blank(before) && blank(after))
 }
 
 fn either(left: Option<&Directory>, right: Option<&Directory>) -> Option<Directory> {

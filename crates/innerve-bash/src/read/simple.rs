@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::lists::is_redirect;
+use super::lists::{is_lost_dash, is_redirect};
 use super::{Blanks, Reader, Scope, Step};
 use crate::{Assignment, OpaqueCode, Redirection, Span, Word, variables};
 
@@ -74,6 +74,14 @@ impl<'a> Reader<'a> {
             }
         }
         for redirect in redirects {
+            if redirect.kind() == "heredoc_redirect"
+                && is_lost_dash(self.slice(end, redirect.start_byte()))
+            {
+                let start =
+                    end + self.slice(end, redirect.start_byte()).find('-').unwrap_or_default();
+                let span = self.span(start, start + 1);
+                simple.words.push(Argument { word: Word::Literal("-".to_owned()), raw: "-", span });
+            }
             self.redirect(*redirect, scope, &mut simple)?;
             // The body of a here-document is no part of the command.
             end = end.max(if redirect.kind() == "heredoc_redirect" {

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::endpoint::Endpoint;
 use crate::http::{self, Decode, Http, KeyHeader};
-use crate::{ErrorClass, EventStream, Model, ModelError, catalog};
+use crate::{ErrorClass, EventStream, Model, ModelError, known_capabilities};
 
 /// Models whose refusals are remembered at most.
 const LEARNED_LIMIT: usize = 64;
@@ -97,7 +97,11 @@ impl Model for Anthropic {
 
 impl Shared {
     fn capabilities(&self, model: &str) -> Capabilities {
-        let mut capabilities = catalog::anthropic(model);
+        // An unknown model is taken for a current one that may think either way.
+        let mut capabilities = known_capabilities(model).unwrap_or_else(|| Capabilities {
+            thinking_enabled: true,
+            ..Capabilities::anthropic()
+        });
         let refused = self.refused(model);
         capabilities.thinking_enabled &= !refused.enabled;
         capabilities.thinking_adaptive &= !refused.adaptive;

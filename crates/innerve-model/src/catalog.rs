@@ -63,13 +63,12 @@ pub fn price(model: &str) -> Option<Price> {
     find(model).map(|row| row.price)
 }
 
-/// What an Anthropic model takes; an unknown one is taken for a current one that may think either way.
-#[cfg(any(feature = "anthropic", test))]
-pub(crate) fn anthropic(model: &str) -> Capabilities {
-    let Some(row) = find(model) else {
-        return Capabilities { thinking_enabled: true, ..Capabilities::anthropic() };
-    };
-    Capabilities {
+/// What an Anthropic model takes, whoever serves it; `None` if it is not known.
+///
+/// Names may carry a date, `-latest`, or a cloud's prefix and suffix.
+pub fn known_capabilities(model: &str) -> Option<Capabilities> {
+    let row = find(model)?;
+    Some(Capabilities {
         context_window: row.window,
         max_output_tokens: row.output,
         thinking_enabled: matches!(row.thinking, Kinds::Enabled | Kinds::Both),
@@ -78,7 +77,7 @@ pub(crate) fn anthropic(model: &str) -> Capabilities {
         tool_reference: row.tool_reference,
         max_images: if row.window > 200_000 { 600 } else { 100 },
         ..Capabilities::anthropic()
-    }
+    })
 }
 
 struct Row {
@@ -243,13 +242,13 @@ mod tests {
     #[test]
     fn kinds_of_thinking_follow_the_models_age() {
         let kinds = |model| {
-            let capabilities = anthropic(model);
-            (capabilities.thinking_enabled, capabilities.thinking_adaptive)
+            let capabilities = known_capabilities(model)?;
+            Some((capabilities.thinking_enabled, capabilities.thinking_adaptive))
         };
-        assert_eq!(kinds("claude-3-5-haiku-latest"), (false, false));
-        assert_eq!(kinds("claude-sonnet-4-5"), (true, false));
-        assert_eq!(kinds("claude-opus-4-6"), (true, true));
-        assert_eq!(kinds("claude-opus-5"), (false, true));
-        assert_eq!(kinds("claude-next"), (true, true));
+        assert_eq!(kinds("claude-3-5-haiku-latest"), Some((false, false)));
+        assert_eq!(kinds("claude-sonnet-4-5"), Some((true, false)));
+        assert_eq!(kinds("claude-opus-4-6"), Some((true, true)));
+        assert_eq!(kinds("claude-opus-5"), Some((false, true)));
+        assert_eq!(kinds("claude-next"), None);
     }
 }

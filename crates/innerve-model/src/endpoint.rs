@@ -131,6 +131,7 @@ impl Endpoint {
     }
 
     /// Takes `path` off the end of the address, since people write it both ways.
+    #[cfg(feature = "anthropic")]
     pub(crate) fn strip_path(mut self, path: &str) -> Self {
         if let Some(base) = self.base_url.strip_suffix(path) {
             self.base_url.truncate(base.len());
@@ -139,6 +140,7 @@ impl Endpoint {
     }
 
     /// Adds `path` to an address that has none.
+    #[cfg(feature = "openai")]
     pub(crate) fn with_path_unless_any(mut self, path: &str) -> Self {
         let after_scheme = self.base_url.split_once("://").map_or("", |(_, rest)| rest);
         if !after_scheme.contains('/') {

@@ -3,26 +3,26 @@
 #[cfg(feature = "anthropic")]
 mod anthropic;
 mod catalog;
-#[cfg(feature = "http")]
+#[cfg(any(feature = "anthropic", feature = "openai"))]
 mod endpoint;
 mod error;
-#[cfg(feature = "http")]
+#[cfg(any(feature = "anthropic", feature = "openai"))]
 mod http;
 mod model;
-#[cfg(feature = "http")]
+#[cfg(any(feature = "anthropic", feature = "openai"))]
 mod sse;
 
 #[cfg(feature = "openai")]
 mod openai;
 #[cfg(feature = "replay")]
 mod replay;
-#[cfg(feature = "http")]
+#[cfg(feature = "retry")]
 mod retry;
 
 #[cfg(feature = "anthropic")]
 pub use anthropic::Anthropic;
-pub use catalog::{Price, price};
-#[cfg(feature = "http")]
+pub use catalog::{Price, known_capabilities, price};
+#[cfg(any(feature = "anthropic", feature = "openai"))]
 pub use endpoint::Endpoint;
 pub use error::{ErrorClass, ModelError, Overflow};
 pub use model::{EventStream, Model};
@@ -30,5 +30,5 @@ pub use model::{EventStream, Model};
 pub use openai::{Dialect, OpenAi};
 #[cfg(feature = "replay")]
 pub use replay::{Record, Recording, Replay};
-#[cfg(feature = "http")]
+#[cfg(feature = "retry")]
 pub use retry::{Pace, RetryPolicy, Retrying};

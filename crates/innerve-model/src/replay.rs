@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use recorder::Record;
 
-use crate::{ErrorClass, EventStream, Model, ModelError};
+use crate::{ErrorClass, EventStream, Model, ModelError, known_capabilities};
 use event::{Entry, Player};
 
 const FORMAT: &str = "innerve-recording";
@@ -151,7 +151,7 @@ pub struct Replay {
     model: String,
     lanes: Arc<Mutex<Vec<Lane>>>,
     factor: f64,
-    capabilities: Capabilities,
+    capabilities: Option<Capabilities>,
 }
 
 #[derive(Debug)]
@@ -183,7 +183,7 @@ impl Replay {
             model: recording.model,
             lanes: Arc::new(Mutex::new(lanes)),
             factor: 0.0,
-            capabilities: Capabilities::anthropic(),
+            capabilities: None,
         }
     }
 
@@ -194,10 +194,10 @@ impl Replay {
         self
     }
 
-    /// Claims these capabilities instead of a current Anthropic model's.
+    /// Claims these capabilities instead of those of the model that is asked for.
     #[must_use]
     pub fn with_capabilities(mut self, capabilities: Capabilities) -> Self {
-        self.capabilities = capabilities;
+        self.capabilities = Some(capabilities);
         self
     }
 }
@@ -213,8 +213,9 @@ impl Model for Replay {
         "replay"
     }
 
-    fn capabilities(&self, _model: &str) -> Capabilities {
-        self.capabilities.clone()
+    fn capabilities(&self, model: &str) -> Capabilities {
+        let known = self.capabilities.clone().or_else(|| known_capabilities(model));
+        known.unwrap_or_else(Capabilities::anthropic)
     }
 
     fn stream(&self, request: Request) -> EventStream {

@@ -6,6 +6,7 @@
 
 mod decision;
 pub mod facts;
+mod layers;
 mod mode;
 mod paths;
 mod permit;
@@ -18,6 +19,7 @@ pub use decision::{
     Verdict,
 };
 pub use facts::{CallFacts, Effect, EffectSet, Need, Part, PathTarget, Place, Target};
+pub use layers::{Layer, PermissionSettings, Warning, merge};
 pub use mode::{PermissionMode, UnknownMode};
 pub use paths::{NoDisk, PathFacts, ResolvedPath};
 pub use permit::{Approval, Approver, Judgement, Permit, Preview, Refused, judge};

@@ -91,6 +91,14 @@ pub enum RuleError {
         /// What is wrong and what to write instead.
         problem: String,
     },
+    /// A deny rule in settings is broken: without it they would allow what they were written to forbid.
+    #[error("deny rule in {place} is broken, and a lost deny rule is a hole: {problem}")]
+    BrokenDeny {
+        /// File and line, or the source.
+        place: String,
+        /// What is wrong and what to write instead.
+        problem: String,
+    },
 }
 
 impl RuleError {
@@ -98,6 +106,7 @@ impl RuleError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Malformed { .. } => "rule_malformed",
+            Self::BrokenDeny { .. } => "rule_broken_deny",
         }
     }
 }
@@ -203,6 +212,3 @@ impl RuleSource {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

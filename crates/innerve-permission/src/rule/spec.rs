@@ -89,6 +89,11 @@ impl Spec {
                 Some(Self::Unused),
                 Some("is about the user's own `/cd`; calls are not judged by it".to_owned()),
             )),
+            SpecKind::Bare if !tools::is_known(tool) => {
+                let remark =
+                    format!("gives the unknown tool `{tool}` a specifier; it is never consulted");
+                Ok((Some(Self::Unused), Some(remark)))
+            }
             SpecKind::Bare => Err(format!(
                 "gives `{tool}` a specifier, which it does not have; write `{tool}` alone"
             )),

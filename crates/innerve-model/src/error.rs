@@ -368,7 +368,10 @@ impl Failure {
             ErrorClass::RateLimit
             | ErrorClass::Overloaded
             | ErrorClass::Timeout
-            | ErrorClass::Server => "; try again later".to_owned(),
+            | ErrorClass::Server => match self.retry_after {
+                Some(wait) => format!("; try again in {} s", wait.as_secs_f64().ceil()),
+                None => "; try again later".to_owned(),
+            },
             ErrorClass::Invalid
             | ErrorClass::Stalled
             | ErrorClass::Transport

@@ -39,6 +39,13 @@ pub(crate) enum KeyHeader {
     Bearer,
 }
 
+/// Which certificates a client trusts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Certificates {
+    System,
+    None,
+}
+
 impl Http {
     pub(crate) fn new(endpoint: Endpoint, key_header: KeyHeader) -> Result<Self, ModelError> {
         static PROVIDER: OnceLock<()> = OnceLock::new();
@@ -51,21 +58,32 @@ impl Http {
                 format!("the base URL is not a URL ({error}); it looks like https://host:port"),
             )
         })?;
-        let mut builder = reqwest::Client::builder()
-            .user_agent(concat!("innerve/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(endpoint.connect_limit())
-            .tcp_keepalive(Duration::from_mins(1))
-            // A redirect would carry the key to another place.
-            .redirect(reqwest::redirect::Policy::none())
-            .default_headers(headers(endpoint.headers())?);
-        if url.scheme() == "http" {
-            // No need for the system's certificates: reading them takes time, and minimal systems have none.
-            builder = builder.tls_certs_only([]);
-        }
-        if is_loopback(&url) {
-            builder = builder.no_proxy();
-        }
-        let client = builder.build().map_err(|error| {
+        let default_headers = headers(endpoint.headers())?;
+        let builder = |certificates| {
+            let builder = reqwest::Client::builder()
+                .user_agent(concat!("innerve/", env!("CARGO_PKG_VERSION")))
+                .connect_timeout(endpoint.connect_limit())
+                .tcp_keepalive(Duration::from_mins(1))
+                // A redirect would carry the key to another place.
+                .redirect(reqwest::redirect::Policy::none())
+                .default_headers(default_headers.clone());
+            match certificates {
+                Certificates::System => builder,
+                Certificates::None => builder.tls_certs_only([]),
+            }
+        };
+        // Reading the system's certificates takes time, and minimal systems have none.
+        let client = if is_loopback(&url) && url.scheme() == "http" {
+            builder(Certificates::None).no_proxy().build()
+        } else if is_loopback(&url) {
+            builder(Certificates::System).no_proxy().build()
+        } else if url.scheme() == "http" {
+            // Only a proxy may need certificates here.
+            builder(Certificates::System).build().or_else(|_| builder(Certificates::None).build())
+        } else {
+            builder(Certificates::System).build()
+        };
+        let client = client.map_err(|error| {
             ModelError::new(
                 ErrorClass::Transport,
                 format!(
@@ -291,23 +309,21 @@ pub(crate) fn decode(
         body: Body,
         decoder: D,
         queue: VecDeque<StreamEvent>,
-        stopped: bool,
         error: Option<ModelError>,
+        /// No more of the body is read.
         ended: bool,
     }
-    let state =
-        State { body, decoder, queue: VecDeque::new(), stopped: false, error: None, ended: false };
+    let state = State { body, decoder, queue: VecDeque::new(), error: None, ended: false };
     stream::unfold(state, |mut state| async move {
         loop {
             if let Some(event) = state.queue.pop_front() {
-                state.stopped |= matches!(event, StreamEvent::Stop { .. });
-                return Some((Ok(event), state));
-            }
-            if state.stopped {
-                if !state.ended {
+                if matches!(event, StreamEvent::Stop { .. })
+                    && !std::mem::replace(&mut state.ended, true)
+                {
+                    // Before the stop is told, since callers do not ask for more after it.
                     state.body.drain().await;
                 }
-                return None;
+                return Some((Ok(event), state));
             }
             if let Some(error) = state.error.take() {
                 state.ended = true;
@@ -323,10 +339,7 @@ pub(crate) fn decode(
                     // A response that was complete but for its last words counts.
                     let finished = state.decoder.finish();
                     match (finished, end) {
-                        (Ok(events), Err(broken)) if events.is_empty() => {
-                            state.error = Some(broken);
-                            Ok(events)
-                        }
+                        (Ok(events), Err(broken)) if events.is_empty() => Err(broken),
                         (Err(_), Err(broken)) => Err(broken),
                         (finished, _) => finished,
                     }

@@ -104,3 +104,15 @@ fn the_providers_word_on_retrying_counts_first() {
     assert!(!failure(400, None).is_retryable());
     assert!(failure(400, Some(true)).is_retryable());
 }
+
+#[test]
+fn a_wait_that_was_asked_for_is_told() {
+    let failure = Failure {
+        http: Some(429),
+        message: "slow down".to_owned(),
+        retry_after: Some(Duration::from_millis(6200)),
+        ..Failure::default()
+    };
+    let expected = "the provider's rate limit is reached (HTTP 429: slow down); try again in 7 s";
+    assert_eq!(failure.into_error().to_string(), expected);
+}

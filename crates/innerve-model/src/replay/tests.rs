@@ -187,7 +187,7 @@ fn a_broken_recording_is_told_with_its_line() {
 
 #[test]
 fn pauses_are_kept_in_proportion() {
-    let slow = json!({"after_ms": 400, "event": {"type": "ping"}});
+    let slow = json!({"after_ms": 1000, "event": {"type": "ping"}});
     let line = json!({"events": [slow, says("x")]});
     let timed = |factor| {
         let model = Replay::new(recording(std::slice::from_ref(&line))).pauses(factor);
@@ -195,9 +195,9 @@ fn pauses_are_kept_in_proportion() {
         check(&model, asks("x"), "x");
         before.elapsed()
     };
-    assert!(timed(0.0) < Duration::from_millis(200));
-    assert!(timed(0.75) >= Duration::from_millis(300));
-    assert!(timed(f64::NAN) < Duration::from_millis(200));
+    assert!(timed(0.0) < Duration::from_millis(900));
+    assert!(timed(0.25) >= Duration::from_millis(250));
+    assert!(timed(f64::NAN) < Duration::from_millis(900));
 }
 
 #[derive(Clone, Default)]

@@ -11,9 +11,7 @@ use crate::server::{
 };
 
 fn model(server: &Server) -> Anthropic {
-    let endpoint = Endpoint::new(&server.url)
-        .api_key("sk-test-key", "ANTHROPIC_API_KEY")
-        .idle_timeout(Duration::from_millis(500));
+    let endpoint = Endpoint::new(&server.url).api_key("sk-test-key", "ANTHROPIC_API_KEY");
     Anthropic::new(endpoint).unwrap()
 }
 

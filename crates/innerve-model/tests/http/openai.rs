@@ -13,7 +13,7 @@ use crate::server::{Reply, Server, asks, blocks, chat_response, chunk, collect, 
 fn model(server: &Server, dialect: Dialect) -> OpenAi {
     let endpoint = Endpoint::new(&server.url)
         .api_key("sk-test-key", "OPENAI_API_KEY")
-        .idle_timeout(Duration::from_millis(500));
+        .idle_timeout(Duration::from_secs(2));
     OpenAi::new(endpoint, dialect).unwrap()
 }
 

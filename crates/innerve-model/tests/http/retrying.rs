@@ -25,7 +25,7 @@ impl Pace for Still {
 }
 
 fn anthropic(server: &Server) -> Anthropic {
-    Anthropic::new(Endpoint::new(&server.url).idle_timeout(Duration::from_millis(300))).unwrap()
+    Anthropic::new(Endpoint::new(&server.url).idle_timeout(Duration::from_secs(1))).unwrap()
 }
 
 fn hello() -> Reply {

@@ -28,7 +28,7 @@ const MAX_BYTES: u64 = 1 << 30;
 
 /// Replaces a piece of text in a file, or makes a new file.
 #[derive(Clone, Debug)]
-pub struct Edit {
+pub struct EditTool {
     access: FileAccess,
     stale: StaleEdits,
 }
@@ -43,7 +43,7 @@ pub enum StaleEdits {
     WhereUnique,
 }
 
-/// What the model gives to [`Edit`].
+/// What the model gives to [`EditTool`].
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EditInput {
@@ -58,7 +58,7 @@ pub struct EditInput {
     pub replace_all: bool,
 }
 
-/// What [`Edit`] did.
+/// What [`EditTool`] did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EditOutput {
@@ -82,7 +82,7 @@ struct Plan {
     matched: MatchKind,
 }
 
-impl Edit {
+impl EditTool {
     /// Edits through `access`; files that have changed since they were read are refused.
     pub fn new(access: FileAccess) -> Self {
         Self { access, stale: StaleEdits::Refuse }
@@ -237,7 +237,7 @@ fn check_input(input: &EditInput) -> Result<(), ToolError> {
     Ok(())
 }
 
-impl Tool for Edit {
+impl Tool for EditTool {
     type Input = EditInput;
     type Output = EditOutput;
     type Progress = ();

@@ -10,4 +10,4 @@ pub use clock::HostClock;
 pub use files::HostFiles;
 pub use ledger::MemoryLedger;
 pub use process::HostProcesses;
-pub use spool::DiskSpool;
+pub use spool::{DEFAULT_SPOOL_CAP, DiskSpool};

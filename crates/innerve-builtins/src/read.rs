@@ -46,11 +46,11 @@ const MAX_ENTRIES: usize = 1_000;
 
 /// Reads files.
 #[derive(Clone, Debug)]
-pub struct Read {
+pub struct ReadTool {
     access: FileAccess,
 }
 
-/// What the model gives to [`Read`].
+/// What the model gives to [`ReadTool`].
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadInput {
@@ -64,7 +64,7 @@ pub struct ReadInput {
     pub limit: Option<u64>,
 }
 
-/// What [`Read`] found.
+/// What [`ReadTool`] found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ReadOutput {
@@ -107,7 +107,7 @@ pub enum ReadOutput {
     },
 }
 
-impl Read {
+impl ReadTool {
     /// Reads through `access`, and notes there what was read.
     pub fn new(access: FileAccess) -> Self {
         Self { access }
@@ -392,7 +392,7 @@ fn note(
     })
 }
 
-impl Tool for Read {
+impl Tool for ReadTool {
     type Input = ReadInput;
     type Output = ReadOutput;
     type Progress = ();

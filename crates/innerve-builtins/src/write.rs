@@ -22,11 +22,11 @@ const MAX_BYTES: u64 = 1 << 30;
 
 /// Makes or replaces a file.
 #[derive(Clone, Debug)]
-pub struct Write {
+pub struct WriteTool {
     access: FileAccess,
 }
 
-/// What the model gives to [`Write`].
+/// What the model gives to [`WriteTool`].
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WriteInput {
@@ -36,7 +36,7 @@ pub struct WriteInput {
     pub content: String,
 }
 
-/// What [`Write`] did.
+/// What [`WriteTool`] did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WriteOutput {
@@ -50,7 +50,7 @@ pub struct WriteOutput {
     pub diff: Diff,
 }
 
-impl Write {
+impl WriteTool {
     /// Writes through `access`.
     pub fn new(access: FileAccess) -> Self {
         Self { access }
@@ -107,7 +107,7 @@ fn not_read(path: &Path, what: &str) -> ToolError {
     ToolError::new(code::NOT_READ, format!("`{}` {what}", path.display()))
 }
 
-impl Tool for Write {
+impl Tool for WriteTool {
     type Input = WriteInput;
     type Output = WriteOutput;
     type Progress = ();

@@ -203,7 +203,7 @@ fn write(path: &Path, content: &[u8], condition: &WriteCondition) -> io::Result<
         }
     }
     // The content is in place; that the directory could not be flushed is no failure of the write.
-    let _ = File::open(directory).and_then(|directory| directory.sync_all());
+    drop(File::open(directory).and_then(|directory| directory.sync_all()));
     Ok(())
 }
 

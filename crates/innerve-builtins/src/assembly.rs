@@ -1,0 +1,70 @@
+//! Puts the tools together from what their host provides.
+
+use std::sync::Arc;
+
+use innerve_tool::port::{Clock, OutputSpool, ProcessRunner, SubagentSpawner, TaskRegistry};
+use innerve_tool::{DefinitionError, DynTool, erase};
+
+use crate::FileAccess;
+use crate::agent::AgentTool;
+use crate::bash::{BashOptions, BashTool};
+use crate::edit::{EditTool, StaleEdits};
+use crate::glob::GlobTool;
+use crate::grep::GrepTool;
+use crate::read::ReadTool;
+use crate::write::WriteTool;
+
+/// What the built-in tools of one agent need for its whole life.
+#[derive(Clone)]
+pub struct Host {
+    /// Files, and what the agent has read.
+    pub files: FileAccess,
+    /// Processes.
+    pub processes: Arc<dyn ProcessRunner>,
+    /// Where long output goes.
+    pub spool: Arc<dyn OutputSpool>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Background work; without it nothing runs in the background.
+    pub tasks: Option<Arc<dyn TaskRegistry>>,
+    /// Sub-agents; without it there is no Agent tool.
+    pub spawner: Option<Arc<dyn SubagentSpawner>>,
+    /// How commands run.
+    pub bash: BashOptions,
+    /// What becomes of edits of files that have changed since they were read.
+    pub stale_edits: StaleEdits,
+}
+
+/// The built-in tools of one agent.
+pub fn builtins(host: &Host) -> Result<Vec<Arc<dyn DynTool>>, DefinitionError> {
+    let Host { files, processes, spool, clock, tasks, spawner, bash, stale_edits } = host.clone();
+    let mut shell = BashTool::new(processes, spool, clock, bash);
+    if let Some(tasks) = tasks {
+        shell = shell.with_tasks(tasks);
+    }
+    let mut tools = vec![
+        erase(shell)?,
+        erase(EditTool::new(files.clone()).stale_edits(stale_edits))?,
+        erase(GlobTool::new(files.hidden.clone()))?,
+        erase(GrepTool::new(files.hidden.clone()))?,
+        erase(ReadTool::new(files.clone()))?,
+        erase(WriteTool::new(files))?,
+    ];
+    if let Some(spawner) = spawner {
+        tools.push(erase(AgentTool::new(spawner))?);
+    }
+    Ok(tools)
+}
+
+impl std::fmt::Debug for Host {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Host")
+            .field("files", &self.files)
+            .field("tasks", &self.tasks.is_some())
+            .field("spawner", &self.spawner.is_some())
+            .field("bash", &self.bash)
+            .field("stale_edits", &self.stale_edits)
+            .finish_non_exhaustive()
+    }
+}

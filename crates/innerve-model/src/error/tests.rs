@@ -116,3 +116,36 @@ fn a_wait_that_was_asked_for_is_told() {
     let expected = "the provider's rate limit is reached (HTTP 429: slow down); try again in 7 s";
     assert_eq!(failure.into_error().to_string(), expected);
 }
+
+#[test]
+fn codes_are_these_and_no_others() {
+    let classes = [
+        ErrorClass::Overflow,
+        ErrorClass::RateLimit,
+        ErrorClass::Overloaded,
+        ErrorClass::Server,
+        ErrorClass::Timeout,
+        ErrorClass::Stalled,
+        ErrorClass::Transport,
+        ErrorClass::Certificate,
+        ErrorClass::Auth,
+        ErrorClass::Billing,
+        ErrorClass::Invalid,
+        ErrorClass::NotFound,
+        ErrorClass::Media,
+        ErrorClass::Truncated,
+        ErrorClass::Malformed,
+        ErrorClass::Cancelled,
+        ErrorClass::Replay,
+    ];
+    let codes: Vec<&str> = classes.iter().map(|class| class.code()).collect();
+    assert_eq!(
+        codes.join(" "),
+        "overflow rate_limit overloaded server timeout stream_stalled transport certificate auth billing invalid \
+         not_found media stream_truncated malformed cancelled replay"
+    );
+    // Recordings write the class by its code.
+    for class in classes {
+        assert_eq!(serde_json::to_value(class).unwrap(), class.code());
+    }
+}

@@ -1,2 +1,61 @@
-//! The innerve program.
-fn main() {}
+//! The `innerve` program: reads flags, wires the crates together, prints.
+
+mod analyze;
+mod args;
+mod call;
+mod chat;
+mod check;
+mod exit;
+mod instructions;
+mod output;
+mod provider;
+mod run;
+mod sessions;
+mod settings;
+mod terminal;
+mod tools;
+mod tour;
+mod trace;
+mod wire;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::args::{Arguments, Verb};
+use crate::exit::{Exit, Failure};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let exit = match dispatch(arguments) {
+        Ok(exit) => exit,
+        Err(failure) => {
+            output::complain(&failure.message);
+            failure.exit
+        }
+    };
+    exit.into()
+}
+
+fn dispatch(arguments: Arguments) -> Result<Exit, Failure> {
+    match arguments.verb {
+        None => with_runtime(chat::chat(arguments.chat)),
+        Some(Verb::Run(arguments)) => with_runtime(run::run(*arguments)),
+        Some(Verb::Check(arguments)) => check::check(&arguments),
+        Some(Verb::Analyze(arguments)) => analyze::analyze(&arguments),
+        Some(Verb::Call(arguments)) => with_runtime(call::call(*arguments)),
+        Some(Verb::Tools(arguments)) => with_runtime(async move { tools::tools(&arguments) }),
+    }
+}
+
+/// One runtime per process; verbs that need none start none.
+fn with_runtime(work: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(format!("the async runtime cannot start: {error}")))?;
+    let exit = runtime.block_on(work);
+    // A command that does not end must not keep the program: its process group was ended before.
+    runtime.shutdown_timeout(std::time::Duration::from_millis(500));
+    exit
+}

@@ -1,0 +1,223 @@
+//! The command line: verbs, flags and their help.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use innerve_permission::PermissionMode;
+
+/// A coding agent at your terminal, and a permission check for others.
+#[derive(Debug, Parser)]
+#[command(
+    name = "innerve",
+    version,
+    about,
+    max_term_width = 100,
+    after_help = "Without a verb, innerve chats.\n\nExit codes: 0 success or allowed, 1 failure, 2 bad usage, 3 would ask, 4 denied, 5 stopped by a limit or refusal, 130 interrupted.\n\nExamples:\n  innerve run \"why does the build fail?\"\n  innerve check \"git push --force\"\n  innerve analyze 'cd src && grep -rn TODO . | head'"
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) verb: Option<Verb>,
+    #[command(flatten)]
+    pub(crate) chat: SessionArguments,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Does one task, then exits; without a key and a prompt it plays a recorded tour.
+    Run(Box<RunArguments>),
+    /// Says whether a tool use would be allowed, and why.
+    Check(CheckArguments),
+    /// Lists every command that bash would run, without running it.
+    Analyze(AnalyzeArguments),
+    /// Runs one tool use through the fourteen steps.
+    Call(Box<CallArguments>),
+    /// Lists the tools.
+    Tools(ToolsArguments),
+}
+
+/// Where the policy comes from.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct PolicyArguments {
+    /// Permission mode: default, acceptEdits, plan, auto, dontAsk, bypassPermissions.
+    #[arg(long, value_name = "MODE", value_parser = parse_mode)]
+    pub(crate) permission_mode: Option<PermissionMode>,
+    /// Allows what this rule matches, such as `Bash(cargo test *)` or `Edit(src/**)`; may be repeated.
+    #[arg(long, value_name = "RULE")]
+    pub(crate) allow: Vec<String>,
+    /// Asks about what this rule matches; may be repeated.
+    #[arg(long, value_name = "RULE")]
+    pub(crate) ask: Vec<String>,
+    /// Denies what this rule matches, whatever else is set; may be repeated.
+    #[arg(long, value_name = "RULE")]
+    pub(crate) deny: Vec<String>,
+    /// One more settings file, or settings as JSON; above the files of project and user.
+    #[arg(long, value_name = "FILE|JSON")]
+    pub(crate) settings: Option<String>,
+    /// One more working directory; may be repeated.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) add_dir: Vec<PathBuf>,
+}
+
+/// Who answers.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct ModelArguments {
+    /// The model's name.
+    #[arg(long, env = "INNERVE_MODEL", value_name = "NAME")]
+    pub(crate) model: Option<String>,
+    /// Which wire format the server speaks.
+    #[arg(long, value_enum)]
+    pub(crate) provider: Option<ProviderName>,
+    /// The server's address; default: `ANTHROPIC_BASE_URL`, `OPENAI_BASE_URL` or the provider's own.
+    #[arg(long, value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+    /// Records what the model says, for `--replay`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// Plays a recording in place of a model; the tools are real.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "base_url"])]
+    pub(crate) replay: Option<PathBuf>,
+}
+
+/// A provider by its flag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProviderName {
+    /// Anthropic Messages (`ANTHROPIC_API_KEY`).
+    Anthropic,
+    /// OpenAI-compatible Chat Completions (`OPENAI_API_KEY`).
+    Openai,
+    /// A recording (`--replay FILE`).
+    Replay,
+}
+
+/// What a session needs.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct SessionArguments {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArguments,
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+    /// Rounds of tool uses at most.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_turns: Option<u32>,
+    /// US dollars at most, sub-agents included.
+    #[arg(long, value_name = "USD", value_parser = parse_dollars)]
+    pub(crate) max_cost_usd: Option<f64>,
+    /// Goes on with the latest session of this directory.
+    #[arg(long = "continue", conflicts_with = "resume")]
+    pub(crate) continue_latest: bool,
+    /// Goes on with this session.
+    #[arg(long, value_name = "ID")]
+    pub(crate) resume: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  innerve run                                  plays the tour when no key is set\n  innerve run \"add a test for parse_date\" --permission-mode acceptEdits\n  git diff | innerve run \"review this\" --output json"
+)]
+pub(crate) struct RunArguments {
+    /// The task; text on standard input is added to it.
+    pub(crate) prompt: Option<String>,
+    #[command(flatten)]
+    pub(crate) session: SessionArguments,
+    /// What goes to standard output: the answer, one JSON object, or one JSON object per event.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) output: OutputFormat,
+}
+
+/// What goes to standard output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// The answer.
+    #[default]
+    Text,
+    /// One JSON object at the end.
+    Json,
+    /// One JSON object per event.
+    StreamJson,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exits 0 for allow, 3 for ask, 4 for deny.\n\nExamples:\n  innerve check \"git push\"\n  innerve check --tool Edit --input '{\"file_path\":\"src/lib.rs\"}' --mode acceptEdits\n\nWith --jsonl, one object per line in and out: {\"id\":1,\"tool\":\"Bash\",\"input\":{\"command\":\"ls\"}}.\nAbsent fields: mode default, cwd and original_cwd the current directory, home $HOME, settings those on disk,\nheadless false, bypass_available false, trusted true, hook null, classifier_available false, classifier null."
+)]
+pub(crate) struct CheckArguments {
+    /// The shell command.
+    #[arg(required_unless_present_any = ["tool", "jsonl"], conflicts_with_all = ["tool", "jsonl"])]
+    pub(crate) command: Option<String>,
+    /// A tool in place of Bash.
+    #[arg(long, value_name = "NAME", requires = "input")]
+    pub(crate) tool: Option<String>,
+    /// The tool's input.
+    #[arg(long, value_name = "JSON", requires = "tool")]
+    pub(crate) input: Option<String>,
+    /// The permission mode.
+    #[arg(long, value_name = "MODE", value_parser = parse_mode)]
+    pub(crate) mode: Option<PermissionMode>,
+    /// Shows each part, the chain of decisions and what would have allowed it.
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// Prints one JSON object.
+    #[arg(long, conflicts_with = "explain")]
+    pub(crate) json: bool,
+    /// Reads requests from standard input, one JSON object per line.
+    #[arg(long, conflicts_with_all = ["explain", "json", "mode"])]
+    pub(crate) jsonl: bool,
+    #[command(flatten)]
+    pub(crate) policy: PolicyArguments,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  innerve analyze 'git status && rm -rf build'\n  innerve analyze --json 'cat a | sort > b'\n\nWith --jsonl, one object per line in and out: {\"id\":1,\"command\":\"ls\",\"cwd\":\"/repo\"}; cwd is optional."
+)]
+pub(crate) struct AnalyzeArguments {
+    /// The shell command.
+    #[arg(required_unless_present = "jsonl", conflicts_with = "jsonl")]
+    pub(crate) command: Option<String>,
+    /// Prints one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Reads commands from standard input, one JSON object per line.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) jsonl: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exits 0, 1 when the result is an error, 4 when it was refused.\n\nExamples:\n  innerve call Read '{\"file_path\":\"README.md\",\"limit\":5}'\n  innerve call Bash '{\"command\":\"cargo test\"}' --allow 'Bash(cargo test)' --trace"
+)]
+pub(crate) struct CallArguments {
+    /// The tool.
+    pub(crate) tool: String,
+    /// Its input.
+    pub(crate) input: String,
+    /// Prints each step with its time.
+    #[arg(long)]
+    pub(crate) trace: bool,
+    /// Prints the tool result as JSON, with the step that was reached.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) policy: PolicyArguments,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  innerve tools --json | jq -r '.[].name'")]
+pub(crate) struct ToolsArguments {
+    /// Prints the definitions as they are sent to a model.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) policy: PolicyArguments,
+}
+
+fn parse_mode(text: &str) -> Result<PermissionMode, String> {
+    text.parse().map_err(|error: innerve_permission::UnknownMode| error.to_string())
+}
+
+fn parse_dollars(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(dollars) if dollars.is_finite() && dollars > 0.0 => Ok(dollars),
+        Ok(_) | Err(_) => Err("give a positive number of US dollars, such as 0.50".to_owned()),
+    }
+}

@@ -1,0 +1,55 @@
+//! Exit codes and the errors that lead to them.
+
+use std::process::ExitCode;
+
+/// How the program ends; the numbers are part of its contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// 0: it worked, or the call is allowed.
+    Success,
+    /// 1: it failed.
+    Failure,
+    /// 2: the flags or the input cannot be understood.
+    Usage,
+    /// 3: the call would be asked about.
+    Ask,
+    /// 4: the call is denied.
+    Denied,
+    /// 5: a limit, a guard or a refusal stopped the run.
+    Stopped,
+    /// 130: interrupted.
+    Interrupted,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Success => 0,
+            Exit::Failure => 1,
+            Exit::Usage => 2,
+            Exit::Ask => 3,
+            Exit::Denied => 4,
+            Exit::Stopped => 5,
+            Exit::Interrupted => 130,
+        })
+    }
+}
+
+/// A failure with the sentence that tells it.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) exit: Exit,
+    pub(crate) message: String,
+}
+
+impl Failure {
+    /// Something failed.
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { exit: Exit::Failure, message: message.into() }
+    }
+
+    /// The flags or the input cannot be understood.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self { exit: Exit::Usage, message: message.into() }
+    }
+}

@@ -1,0 +1,138 @@
+//! Everything that is printed: answers on standard output, all else on standard error.
+
+mod events;
+
+use std::io::{self, Write as _};
+
+use anstyle::{AnsiColor, Style};
+use innerve_builtins::Diff;
+use innerve_permission::LinkOutcome;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::exit::{Exit, Failure};
+
+pub(crate) use events::{JsonEvents, TextEvents};
+
+/// Lines of a diff that are shown at most.
+const MAX_DIFF_LINES: usize = 60;
+
+pub(crate) const DIM: Style = Style::new().dimmed();
+pub(crate) const BOLD: Style = Style::new().bold();
+pub(crate) const RED: Style = AnsiColor::Red.on_default();
+pub(crate) const GREEN: Style = AnsiColor::Green.on_default();
+pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default();
+
+/// Prints an error.
+pub(crate) fn complain(message: &str) {
+    styled(RED, "error", message);
+}
+
+/// Prints a warning.
+pub(crate) fn warn(message: &str) {
+    styled(YELLOW, "warning", message);
+}
+
+/// Prints a line on standard error as it is; styles in it vanish where they are not wanted.
+pub(crate) fn note(line: &str) {
+    // Where standard error is gone, nobody can be told so.
+    let _gone = writeln!(anstream::stderr(), "{line}");
+}
+
+fn styled(style: Style, word: &str, message: &str) {
+    note(&format!("{style}{word}:{style:#} {}", plain(message)));
+}
+
+/// Text from a model, a file or a program without the control characters that would command the terminal.
+pub(crate) fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '\n' | '\t' => out.push(letter),
+            // Carriage returns hide what stands before them; they are of no use in what we print.
+            '\r' => {}
+            letter if letter.is_control() || is_invisible(letter) => {
+                out.extend(letter.escape_unicode())
+            }
+            letter => out.push(letter),
+        }
+    }
+    out
+}
+
+/// Characters that reorder or hide text (Unicode, "bidirectional formatting" and "zero width").
+fn is_invisible(letter: char) -> bool {
+    matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+/// The first line of a text, cut to `width` characters.
+pub(crate) fn headline(text: &str, width: usize) -> String {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let first = plain(lines.next().unwrap_or_default().trim_end());
+    let more = lines.next().is_some();
+    let mut line: String = first.chars().take(width).collect();
+    if more || first.chars().count() > width {
+        line.push('…');
+    }
+    line
+}
+
+/// A change of a file, for people.
+pub(crate) fn diff_lines(diff: &Diff) -> Vec<String> {
+    let mut lines = Vec::new();
+    for hunk in &diff.hunks {
+        lines.push(format!(
+            "{DIM}@@ -{},{} +{},{} @@{DIM:#}",
+            hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines
+        ));
+        for line in &hunk.lines {
+            let style = match line.chars().next() {
+                Some('+') => GREEN,
+                Some('-') => RED,
+                Some(_) | None => Style::new(),
+            };
+            lines.push(format!("{style}{}{style:#}", plain(line.trim_end_matches('\n'))));
+        }
+    }
+    if lines.len() > MAX_DIFF_LINES {
+        let left = lines.len() - MAX_DIFF_LINES;
+        lines.truncate(MAX_DIFF_LINES);
+        lines.push(format!("{DIM}… {left} more lines{DIM:#}"));
+    }
+    lines
+}
+
+/// Prints one JSON object on a line of its own on standard output.
+pub(crate) fn print_json(value: &impl Serialize) -> io::Result<()> {
+    let mut output = io::stdout().lock();
+    serde_json::to_writer(&mut output, value)?;
+    output.write_all(b"\n")?;
+    output.flush()
+}
+
+/// The answer to a line that cannot be read; its `id` is given back if there is one.
+pub(crate) fn line_error(line: &[u8], problem: &str) -> Value {
+    let id = serde_json::from_slice::<Value>(line).ok().and_then(|value| value.get("id").cloned());
+    json!({ "id": id, "error": problem })
+}
+
+/// A reader that has seen enough is no failure.
+pub(crate) fn broken_pipe_is_success(printed: io::Result<()>) -> Result<Exit, Failure> {
+    match printed {
+        Ok(()) => Ok(Exit::Success),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Success),
+        Err(error) => Err(Failure::new(format!("standard input or output failed: {error}"))),
+    }
+}
+
+/// The name of an outcome in traces.
+pub(crate) fn outcome_name(outcome: LinkOutcome) -> &'static str {
+    match outcome {
+        LinkOutcome::None => "–",
+        LinkOutcome::Allow => "allow",
+        LinkOutcome::Ask => "ask",
+        LinkOutcome::Deny => "deny",
+        LinkOutcome::Classify => "classify",
+        LinkOutcome::Defer => "defer",
+    }
+}

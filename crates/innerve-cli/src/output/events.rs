@@ -1,0 +1,296 @@
+//! The events of a run: as text for people, and as JSON lines for machines.
+
+use std::collections::HashMap;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::time::Duration;
+
+use innerve_agent::{AgentEvent, RunSummary, TerminalReason, ToolReport};
+use innerve_builtins::Diff;
+use innerve_pipeline::Outcome;
+use innerve_protocol::{ToolUse, ToolUseId};
+use serde_json::{Value, json};
+
+use super::{BOLD, DIM, GREEN, RED, YELLOW, diff_lines, headline, note, plain, print_json, warn};
+
+/// Shows a run to a person: the model's words on standard output, what it does on standard error.
+pub(crate) struct TextEvents {
+    /// Words are shown as they come only where a person reads them; a pipe gets the answer alone.
+    streams: bool,
+    in_line: bool,
+    wrote_text: bool,
+    children: HashMap<ToolUseId, String>,
+}
+
+impl TextEvents {
+    pub(crate) fn new() -> Self {
+        Self {
+            streams: io::stdout().is_terminal(),
+            in_line: false,
+            wrote_text: false,
+            children: HashMap::new(),
+        }
+    }
+
+    /// Shows one event.
+    pub(crate) fn show(&mut self, event: &AgentEvent) -> io::Result<()> {
+        match event {
+            AgentEvent::Started { .. } => self.wrote_text = false,
+            AgentEvent::Text(text) => self.words(text)?,
+            AgentEvent::ToolStarted(tool_use) => {
+                self.end_line()?;
+                note(&started("●", tool_use));
+            }
+            AgentEvent::ToolEnded(report) => {
+                self.end_line()?;
+                ended(report);
+            }
+            AgentEvent::Progress(progress) => self.child(progress),
+            AgentEvent::Retrying(notice) => {
+                self.end_line()?;
+                warn(&format!(
+                    "the model did not answer ({}); trying again in {:.1} s ({} of {})",
+                    notice.class,
+                    Duration::from_millis(notice.delay_ms).as_secs_f64(),
+                    notice.attempt,
+                    notice.max_attempts,
+                ));
+            }
+            AgentEvent::Warning(text) => {
+                self.end_line()?;
+                warn(text);
+            }
+            AgentEvent::Ended(summary) => {
+                self.end_line()?;
+                self.end(summary)?;
+            }
+            AgentEvent::Thinking(_)
+            | AgentEvent::Assistant(_)
+            | AgentEvent::User(_)
+            | AgentEvent::Continuing(_) => {}
+        }
+        Ok(())
+    }
+
+    fn words(&mut self, text: &str) -> io::Result<()> {
+        if !self.streams {
+            return Ok(());
+        }
+        let mut output = io::stdout().lock();
+        output.write_all(plain(text).as_bytes())?;
+        output.flush()?;
+        self.in_line = !text.ends_with('\n');
+        self.wrote_text = true;
+        Ok(())
+    }
+
+    fn end_line(&mut self) -> io::Result<()> {
+        if self.in_line {
+            self.in_line = false;
+            io::stdout().lock().write_all(b"\n")?;
+        }
+        Ok(())
+    }
+
+    /// What a sub-agent does, indented under its call.
+    fn child(&mut self, progress: &innerve_tool::ProgressEvent) {
+        if progress.parent_tool_use_id.is_none() {
+            return;
+        }
+        let field =
+            |name: &str| progress.data.get(name).and_then(Value::as_str).unwrap_or_default();
+        match field("kind") {
+            "tool_started" => {
+                let input = progress.data.get("input").cloned().unwrap_or_default();
+                let tool_use = ToolUse::new(progress.tool_use_id.clone(), field("tool"), input);
+                let line = started("·", &tool_use);
+                note(&format!("    {line}"));
+                self.children.insert(progress.tool_use_id.clone(), line);
+            }
+            "tool_ended" => {
+                self.children.remove(&progress.tool_use_id);
+                if let Some(code) = progress.data.get("code").and_then(Value::as_str) {
+                    note(&format!("      {RED}{code}{RED:#}"));
+                }
+            }
+            "warning" => note(&format!("    {YELLOW}{}{YELLOW:#}", plain(field("text")))),
+            _ => {}
+        }
+    }
+
+    fn end(&self, summary: &RunSummary) -> io::Result<()> {
+        if !self.streams && !summary.result.is_empty() {
+            let mut output = io::stdout().lock();
+            output.write_all(summary.result.as_bytes())?;
+            output.write_all(b"\n")?;
+            output.flush()?;
+        }
+        if !summary.terminal.message.is_empty() {
+            match summary.terminal.reason {
+                TerminalReason::Completed => warn(&summary.terminal.message),
+                _ => super::complain(&summary.terminal.message),
+            }
+        }
+        let cost = summary
+            .cost_usd
+            .filter(|dollars| *dollars > 0.0)
+            .map(|dollars| format!(", ${dollars:.4}"));
+        note(&format!(
+            "{DIM}{} rounds, {} tokens in, {} out{}, session {}{DIM:#}",
+            summary.turns,
+            summary.usage.total_input(),
+            summary.usage.output_tokens.unwrap_or_default(),
+            cost.unwrap_or_default(),
+            summary.session_id,
+        ));
+        Ok(())
+    }
+}
+
+fn started(mark: &str, tool_use: &ToolUse) -> String {
+    format!("{mark} {BOLD}{}{BOLD:#} {}", plain(&tool_use.name), describe(&tool_use.input))
+}
+
+/// The part of an input that says most.
+pub(crate) fn describe(input: &Value) -> String {
+    let fields =
+        ["command", "file_path", "notebook_path", "pattern", "url", "query", "description", "path"];
+    let text = fields.iter().find_map(|field| input.get(field).and_then(Value::as_str));
+    match text {
+        Some(text) => headline(text, 100),
+        None => headline(&input.to_string(), 100),
+    }
+}
+
+fn ended(report: &ToolReport) {
+    let time = if report.elapsed >= Duration::from_millis(500) {
+        format!(" {DIM}{:.1} s{DIM:#}", report.elapsed.as_secs_f64())
+    } else {
+        String::new()
+    };
+    match &report.outcome {
+        Outcome::Succeeded => {
+            if let Some(diff) = report.data.get("diff").and_then(diff_of) {
+                note(&format!("  {GREEN}✓{GREEN:#} +{} −{}{time}", diff.added, diff.removed));
+                for line in diff_lines(&diff) {
+                    note(&format!("    {line}"));
+                }
+            } else {
+                note(&format!("  {GREEN}✓{GREEN:#} {}{time}", headline(&report.text, 90)));
+            }
+        }
+        Outcome::Failed => note(&format!("  {RED}✗{RED:#} {}{time}", headline(&report.text, 110))),
+        Outcome::Refused(reason) => {
+            note(&format!("  {YELLOW}⊘ denied:{YELLOW:#} {}", plain(&reason.message)));
+        }
+        Outcome::Deferred => note(&format!("  {YELLOW}⊘ deferred{YELLOW:#}")),
+        Outcome::Interrupted => note(&format!("  {YELLOW}⊘ interrupted{YELLOW:#}")),
+    }
+}
+
+/// The diff in an edit's own data.
+fn diff_of(value: &Value) -> Option<Diff> {
+    let number = |value: &Value, name: &str| value.get(name).and_then(Value::as_u64);
+    let size = |value: &Value, name: &str| {
+        number(value, name).and_then(|number| usize::try_from(number).ok())
+    };
+    let hunks = value.get("hunks")?.as_array()?.iter().map(|hunk| {
+        let lines = hunk.get("lines")?.as_array()?.iter();
+        Some(innerve_builtins::Hunk {
+            old_start: size(hunk, "oldStart")?,
+            old_lines: size(hunk, "oldLines")?,
+            new_start: size(hunk, "newStart")?,
+            new_lines: size(hunk, "newLines")?,
+            lines: lines.filter_map(Value::as_str).map(str::to_owned).collect(),
+        })
+    });
+    Some(Diff {
+        hunks: hunks.collect::<Option<_>>()?,
+        added: number(value, "added")?,
+        removed: number(value, "removed")?,
+        abbreviated: value.get("abbreviated").and_then(Value::as_bool)?,
+    })
+}
+
+/// Prints a run as one JSON object per event; the last one is the summary.
+pub(crate) struct JsonEvents {
+    pub(crate) every_event: bool,
+}
+
+impl JsonEvents {
+    /// Prints one event.
+    pub(crate) fn show(&self, event: &AgentEvent) -> io::Result<()> {
+        if let AgentEvent::Ended(summary) = event {
+            return print_json(&summary_json(summary));
+        }
+        match self.every_event.then(|| line(event)).flatten() {
+            Some(line) => print_json(&line),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The summary of a run; its field names are part of the program's contract.
+pub(crate) fn summary_json(summary: &RunSummary) -> Value {
+    let denials: Vec<Value> = summary
+        .permission_denials
+        .iter()
+        .map(|(tool_use, reason)| {
+            json!({
+                "tool_use_id": tool_use.id,
+                "tool": tool_use.name,
+                "input": tool_use.input,
+                "reason": reason,
+            })
+        })
+        .collect();
+    json!({
+        "result": summary.result,
+        "terminal": summary.terminal.reason.name(),
+        "message": summary.terminal.message,
+        "turns": summary.turns,
+        "usage": summary.usage,
+        "cost_usd": summary.cost_usd,
+        "session_id": summary.session_id,
+        "permission_denials": denials,
+    })
+}
+
+fn line(event: &AgentEvent) -> Option<Value> {
+    match event {
+        AgentEvent::Started { session_id, model, tools, mode, cwd } => Some(json!({
+            "type": "system", "subtype": "init", "session_id": session_id, "model": model, "tools": tools,
+            "permission_mode": mode.name(), "cwd": cwd,
+        })),
+        AgentEvent::Assistant(message) => Some(json!({ "type": "assistant", "message": message })),
+        AgentEvent::User(message) => Some(json!({ "type": "user", "message": message })),
+        AgentEvent::ToolStarted(tool_use) => Some(json!({
+            "type": "progress", "kind": "tool_started", "tool_use_id": tool_use.id, "tool": tool_use.name,
+        })),
+        AgentEvent::ToolEnded(report) => Some(match &report.outcome {
+            Outcome::Refused(reason) => json!({
+                "type": "permission", "decision": "deny", "tool_use_id": report.tool_use_id, "tool": report.tool,
+                "input": report.input, "reason": reason,
+            }),
+            Outcome::Succeeded | Outcome::Failed | Outcome::Deferred | Outcome::Interrupted => {
+                json!({
+                    "type": "progress", "kind": "tool_ended", "tool_use_id": report.tool_use_id, "tool": report.tool,
+                    "code": report.code, "elapsed_ms": u64::try_from(report.elapsed.as_millis()).unwrap_or(u64::MAX),
+                })
+            }
+        }),
+        AgentEvent::Progress(progress) => Some(json!({
+            "type": "progress", "kind": "tool", "tool_use_id": progress.tool_use_id,
+            "parent_tool_use_id": progress.parent_tool_use_id, "data": progress.data,
+        })),
+        AgentEvent::Retrying(notice) => {
+            Some(json!({ "type": "system", "subtype": "retry", "notice": notice }))
+        }
+        AgentEvent::Warning(text) => {
+            Some(json!({ "type": "system", "subtype": "warning", "message": text }))
+        }
+        AgentEvent::Text(_)
+        | AgentEvent::Thinking(_)
+        | AgentEvent::Continuing(_)
+        | AgentEvent::Ended(_) => None,
+    }
+}

@@ -1,0 +1,27 @@
+//! `innerve tools`: what a model would be offered.
+
+use std::io::{self, Write as _};
+
+use crate::args::ToolsArguments;
+use crate::exit::{Exit, Failure};
+use crate::output::{self, broken_pipe_is_success};
+use crate::wire::Workplace;
+
+/// Runs the verb.
+pub(crate) fn tools(arguments: &ToolsArguments) -> Result<Exit, Failure> {
+    let workplace = Workplace::find(&arguments.policy)?;
+    let pool = workplace.pool_for_show();
+    if arguments.json {
+        return broken_pipe_is_success(output::print_json(&pool.definitions()));
+    }
+    let mut text = String::new();
+    for tool in pool.tools() {
+        let definition = tool.definition();
+        text.push_str(&format!(
+            "{:<14} {}\n",
+            definition.name,
+            output::headline(&definition.description, 100)
+        ));
+    }
+    broken_pipe_is_success(io::stdout().write_all(text.as_bytes()))
+}

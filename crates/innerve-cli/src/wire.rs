@@ -1,0 +1,286 @@
+//! Puts the crates together: settings, tools, pipeline and session of one directory.
+
+mod hidden;
+mod ledger;
+mod tools;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use innerve_agent::{
+    AgentConfig, ResultFiles, RuleSaver, SessionEnv, SharedPolicy, Surroundings, Tasks,
+    default_system_prompt, random_id,
+};
+use innerve_builtins::host::HostClock;
+use innerve_permission::{
+    Behavior, Origin, PathFacts, PermissionMode, Policy, Rule, RuleSource, Warning,
+};
+use innerve_pipeline::{Pipeline, Turn};
+use innerve_protocol::SessionId;
+use innerve_tool::{CancellationToken, ToolPool};
+
+use crate::args::{PolicyArguments, SessionArguments};
+use crate::exit::Failure;
+use crate::instructions;
+use crate::provider::Chosen;
+use crate::settings::{self, Found};
+use crate::terminal::{AtTerminal, Keyboard};
+use crate::trace::Trace;
+use tools::{BuiltinTools, Reading};
+
+/// A directory with all that holds in it.
+pub(crate) struct Workplace {
+    pub(crate) policy: Policy,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) disk: Arc<dyn PathFacts>,
+    /// The folder that holds this directory's sessions.
+    pub(crate) sessions: PathBuf,
+    config: PathBuf,
+    saver: Option<Arc<dyn RuleSaver>>,
+    tasks: Arc<Tasks>,
+    cancellation: CancellationToken,
+}
+
+/// Who watches calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Watch {
+    /// Nobody.
+    Nothing,
+    /// Each step is printed.
+    Trace,
+}
+
+impl Workplace {
+    /// The current directory with its settings files and flags.
+    pub(crate) fn find(arguments: &PolicyArguments) -> Result<Self, Failure> {
+        Self::find_in(&current_dir()?, arguments)
+    }
+
+    /// A directory with its settings files and flags.
+    pub(crate) fn find_in(cwd: &Path, arguments: &PolicyArguments) -> Result<Self, Failure> {
+        let found = settings::find(cwd, arguments)?;
+        let mut workplace = Self::of(cwd, found)?;
+        if let Some(mode) = arguments.permission_mode {
+            workplace.set_mode(mode);
+        }
+        workplace.policy.follow_links(workplace.disk.as_ref());
+        Ok(workplace)
+    }
+
+    /// A directory without any settings.
+    pub(crate) fn bare(cwd: &Path) -> Result<Self, Failure> {
+        Self::of(cwd, settings::none(cwd)?)
+    }
+
+    fn of(cwd: &Path, found: Found) -> Result<Self, Failure> {
+        let Found { merged, warnings, home, config, state, disk, saver } = found;
+        let mut all: Vec<String> = warnings;
+        all.extend(merged.warnings.iter().map(warning_text));
+        let slug: String = cwd
+            .to_string_lossy()
+            .chars()
+            .map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' })
+            .take(200)
+            .collect();
+        let mut policy = merged.policy(cwd, home);
+        policy.headless = true;
+        Ok(Self {
+            policy,
+            warnings: all,
+            disk,
+            sessions: state.join("projects").join(slug),
+            config,
+            saver,
+            tasks: Arc::default(),
+            cancellation: CancellationToken::new(),
+        })
+    }
+
+    /// Starts in this mode. What the person who starts the program chooses is available.
+    pub(crate) fn set_mode(&mut self, mode: PermissionMode) {
+        self.policy.mode = mode;
+        self.policy.bypass_available |= mode == PermissionMode::BypassPermissions;
+    }
+
+    /// Adds an allow rule.
+    pub(crate) fn allow(&mut self, rule: &str) -> Result<(), Failure> {
+        self.add(rule, Behavior::Allow)
+    }
+
+    /// Adds a deny rule.
+    pub(crate) fn deny(&mut self, rule: &str) -> Result<(), Failure> {
+        self.add(rule, Behavior::Deny)
+    }
+
+    fn add(&mut self, rule: &str, behavior: Behavior) -> Result<(), Failure> {
+        let origin = Origin::inline(RuleSource::Cli, self.policy.cwd.clone());
+        let rule = Rule::parse(rule, behavior, origin)
+            .map_err(|error| Failure::usage(error.to_string()))?;
+        self.policy.rules.push(rule);
+        Ok(())
+    }
+
+    /// The tools as they would be offered, for listings and for checking inputs.
+    pub(crate) fn pool_for_show(&self) -> ToolPool {
+        let tools = self.tools(self.sessions.join("none"), Reading::Tracked);
+        let pool = tools.pool_without_agents(&self.tasks);
+        ToolPool::assemble(pool, |name| self.policy.rules.removes_tool(name))
+    }
+
+    /// What a session is built from; `id` is that of a session that goes on.
+    pub(crate) fn session(
+        &self,
+        chosen: Chosen,
+        arguments: &SessionArguments,
+        id: Option<&str>,
+        watch: Watch,
+    ) -> Result<SessionEnv, Failure> {
+        let session_id = id.map_or_else(new_session_id, str::to_owned);
+        let folder = self.sessions.join(&session_id);
+        let mut policy = self.policy.clone();
+        let pipeline = self.pipeline(&folder, watch, &mut policy);
+        let cwd = &self.policy.cwd;
+        let surroundings = Surroundings {
+            cwd: cwd.clone(),
+            is_git: cwd.ancestors().any(|directory| directory.join(".git").exists()),
+            platform: std::env::consts::OS.to_owned(),
+            date: today(),
+            instructions: instructions::collect(&self.config, cwd),
+        };
+        let mut config = AgentConfig::new(chosen.name, default_system_prompt(&surroundings));
+        config.max_turns = arguments.max_turns;
+        config.max_cost_usd = arguments.max_cost_usd;
+        Ok(SessionEnv {
+            session_id: SessionId::new(session_id),
+            agent_id: None,
+            depth: 0,
+            config: Arc::new(config),
+            model: chosen.model,
+            pipeline,
+            policy: Arc::new(SharedPolicy::new(policy, self.saver.clone())),
+            tools: Arc::new(self.tools(SessionEnv::results_folder(&folder), Reading::Tracked)),
+            tasks: Arc::clone(&self.tasks) as _,
+            denials: Arc::default(),
+            spending: Arc::default(),
+            running_agents: Arc::default(),
+            cancellation: self.cancellation.clone(),
+            new_id: Arc::new(random_id),
+            folder,
+        })
+    }
+
+    /// A pipeline for one call that no model made. The person who makes it has seen the files it names.
+    pub(crate) fn single_call(&self, watch: Watch) -> Result<(Pipeline, Turn), Failure> {
+        let folder = self.sessions.join("calls");
+        let mut policy = self.policy.clone();
+        let pipeline = self.pipeline(&folder, watch, &mut policy);
+        let tools = self.tools(SessionEnv::results_folder(&folder), Reading::Assumed);
+        let pool = tools.pool_without_agents(&self.tasks);
+        let pool = ToolPool::assemble(pool, |name| policy.rules.removes_tool(name));
+        let turn = Turn::new(pool, Arc::new(SharedPolicy::new(policy, self.saver.clone())));
+        Ok((pipeline, turn))
+    }
+
+    fn pipeline(&self, folder: &Path, watch: Watch, policy: &mut Policy) -> Pipeline {
+        let results = ResultFiles::new(SessionEnv::results_folder(folder));
+        let mut pipeline = Pipeline::new(Arc::clone(&self.disk))
+            .with_results(Arc::new(results))
+            .with_clock(Arc::new(HostClock));
+        if let Some(keyboard) = Keyboard::open() {
+            pipeline = pipeline.with_approver(Arc::new(AtTerminal::new(keyboard)));
+            policy.headless = false;
+        }
+        match watch {
+            Watch::Nothing => pipeline,
+            Watch::Trace => pipeline.with_observer(Arc::new(Trace)),
+        }
+    }
+
+    fn tools(&self, results: PathBuf, reading: Reading) -> BuiltinTools {
+        BuiltinTools::new(results, reading, hidden::by_rules(&self.policy, &self.disk))
+    }
+
+    /// Ends what still runs.
+    pub(crate) fn close(&self) {
+        self.cancellation.cancel();
+        self.tasks.stop_all();
+    }
+}
+
+/// A warning with its place.
+pub(crate) fn warning_text(warning: &Warning) -> String {
+    let place = match (&warning.file, warning.line) {
+        (Some(file), Some(line)) => format!("{}:{line}: ", file.display()),
+        (Some(file), None) => format!("{}: ", file.display()),
+        (None, _) => format!("{} settings: ", warning.source.name()),
+    };
+    format!("{place}{}", warning.reason)
+}
+
+fn current_dir() -> Result<PathBuf, Failure> {
+    std::env::current_dir().map_err(|error| {
+        Failure::new(format!(
+            "the current directory cannot be read: {error}; change to one that exists"
+        ))
+    })
+}
+
+/// Sortable by time, and safe as a folder's name.
+fn new_session_id() -> String {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let tail: String = random_id().chars().take(6).collect();
+    format!("{}-{tail}", stamp(seconds))
+}
+
+fn today() -> String {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let (year, month, day) = civil(seconds / 86_400);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+fn stamp(seconds: u64) -> String {
+    let (year, month, day) = civil(seconds / 86_400);
+    let (hour, minute, second) = (seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}")
+}
+
+/// The date of a day counted from 1970-01-01, by the rules of the Gregorian calendar.
+fn civil(mut days: u64) -> (u64, u64, u64) {
+    let is_leap = |year: u64| {
+        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+    };
+    let mut year = 1970;
+    loop {
+        let length = if is_leap(year) { 366 } else { 365 };
+        if days < length {
+            break;
+        }
+        days -= length;
+        year += 1;
+    }
+    let february = if is_leap(year) { 29 } else { 28 };
+    let mut month = 1;
+    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30] {
+        if days < length {
+            break;
+        }
+        days -= length;
+        month += 1;
+    }
+    (year, month, days + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_become_dates() {
+        assert_eq!(civil(0), (1970, 1, 1));
+        assert_eq!(civil(59), (1970, 3, 1));
+        assert_eq!(civil(11_016), (2000, 2, 29));
+        assert_eq!(civil(20_787), (2026, 11, 30));
+        assert_eq!(civil(20_818), (2026, 12, 31));
+    }
+}

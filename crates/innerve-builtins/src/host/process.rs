@@ -1,4 +1,6 @@
-//! Real processes: each in a session of its own, both pipes drained at once, ended as a group.
+//! Real processes: each in a session of its own, both pipes drained at once, ended with all that they started.
+
+mod family;
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -17,6 +19,8 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
+
+use family::Family;
 
 /// How much is read from a pipe at once; a pipe of Linux holds as much.
 const PIECE: usize = 64 * 1024;
@@ -40,8 +44,8 @@ const FALLBACK_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// would decide what `ls` means.
 ///
 /// What a process leaves in its background when it ends by itself goes on and its output is dropped, as in any shell.
-/// A process that is killed, or dropped before it has ended, takes its whole group with it. A child that leaves the
-/// group by `setsid` escapes that.
+/// A process that is killed, or dropped before it has ended, takes its whole group with it; on Linux also children
+/// that made a group or session of their own (`setsid`), as long as a process of the family is their parent.
 #[derive(Clone, Default)]
 pub struct HostProcesses {
     environment: Option<Vec<(OsString, OsString)>>,
@@ -80,7 +84,7 @@ impl HostProcesses {
         command.wrap(KillOnDrop);
         let mut child = command.spawn()?;
 
-        let group = Group::of(child.id());
+        let family = Family::of(child.id());
         let ended = CancellationToken::new();
         let (working, drained) = mpsc::channel(1);
         let mut readers = Vec::new();
@@ -94,7 +98,7 @@ impl HostProcesses {
         }
         Ok(Box::new(HostProcess {
             child,
-            group,
+            family,
             ended,
             drained,
             readers,
@@ -149,7 +153,7 @@ fn absolute_entries(path: &OsStr) -> OsString {
 
 struct HostProcess {
     child: Box<dyn ChildWrapper>,
-    group: Group,
+    family: Family,
     /// Tells the readers that the process is gone.
     ended: CancellationToken,
     /// Closed once no reader writes to the sink any more.
@@ -178,6 +182,7 @@ impl HostProcess {
     }
 
     fn force(&mut self) {
+        self.family.force();
         // The one error that can happen is that it is gone already.
         let _gone = self.child.start_kill();
     }
@@ -185,7 +190,7 @@ impl HostProcess {
     async fn is_gone_within(&mut self, limit: Duration) -> bool {
         let gone = async {
             self.reap().await?;
-            while self.group.exists() {
+            while self.family.is_alive() {
                 sleep(POLL).await;
             }
             Ok::<(), io::Error>(())
@@ -210,10 +215,9 @@ impl RunningProcess for HostProcess {
 
     fn kill(&mut self) -> BoxFuture<'_, io::Result<()>> {
         Box::pin(async move {
-            self.group.ask();
+            self.family.ask();
             if !self.is_gone_within(ASKED).await {
                 self.force();
-                // Dead members that nobody reaps still count as members, so that this may take its whole time.
                 let _gone = self.is_gone_within(FORCED).await;
             }
             self.settle().await;
@@ -299,33 +303,6 @@ impl Reader {
     }
 }
 
-/// The process group that a process leads.
-#[derive(Clone, Copy)]
-struct Group {
-    #[cfg(unix)]
-    leader: Option<rustix::process::Pid>,
-}
-
-#[cfg(unix)]
-impl Group {
-    fn of(id: Option<u32>) -> Self {
-        let raw = id.and_then(|id| i32::try_from(id).ok());
-        Self { leader: raw.and_then(rustix::process::Pid::from_raw) }
-    }
-
-    fn ask(self) {
-        if let Some(leader) = self.leader {
-            let term = rustix::process::Signal::TERM;
-            // The one error that can happen is that it is gone already.
-            let _gone = rustix::process::kill_process_group(leader, term);
-        }
-    }
-
-    fn exists(self) -> bool {
-        self.leader.is_some_and(|leader| rustix::process::test_kill_process_group(leader).is_ok())
-    }
-}
-
 #[cfg(unix)]
 fn exit_status(status: std::process::ExitStatus) -> ExitStatus {
     use std::os::unix::process::ExitStatusExt as _;
@@ -333,19 +310,6 @@ fn exit_status(status: std::process::ExitStatus) -> ExitStatus {
         (Some(code), _) => ExitStatus::Code(code),
         (None, Some(signal)) => ExitStatus::Signal(signal),
         (None, None) => ExitStatus::Code(-1),
-    }
-}
-
-#[cfg(not(unix))]
-impl Group {
-    fn of(_id: Option<u32>) -> Self {
-        Self {}
-    }
-
-    fn ask(self) {}
-
-    fn exists(self) -> bool {
-        false
     }
 }
 

@@ -247,6 +247,29 @@ async fn a_group_that_ignores_the_question_is_forced() {
 }
 
 #[tokio::test]
+async fn children_that_left_the_group_are_ended_too() {
+    for (command, how) in [
+        ("setsid sleep 62.05 & sleep 62.06; true", "killed"),
+        ("set -m; sleep 62.05 & sleep 62.06; true", "killed"),
+        ("setsid sleep 62.05 & sleep 62.06; true", "dropped"),
+        ("setsid sh -c 'trap \"\" TERM; sleep 62.05; true' & sleep 62.06; true", "killed"),
+    ] {
+        let mut process =
+            HostProcesses::new().spawn(request(command), Arc::new(Bytes::default())).await.unwrap();
+        while !(is_alive("62.05") && is_alive("62.06")) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        if how == "killed" {
+            process.kill().await.unwrap();
+        } else {
+            drop(process);
+        }
+        assert_gone("62.05").await;
+        assert_gone("62.06").await;
+    }
+}
+
+#[tokio::test]
 async fn a_program_that_does_not_exist_is_an_error() {
     let request = ProcessRequest { program: "/no/such/program".into(), ..request("") };
     let error =

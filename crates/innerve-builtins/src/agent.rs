@@ -54,6 +54,7 @@ pub struct AgentInput {
 /// Where a sub-agent may be told to work, apart from its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(transform = crate::schema::plain_enum)]
 pub enum IsolationKind {
     /// In a git worktree of its own.
     Worktree,

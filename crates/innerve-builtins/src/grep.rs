@@ -81,6 +81,7 @@ pub struct GrepInput {
 /// What a search shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(transform = crate::schema::plain_enum)]
 pub enum OutputMode {
     /// The files that hold a match.
     #[default]

@@ -32,6 +32,8 @@ pub mod code;
 #[cfg(any(feature = "edit", feature = "write"))]
 mod diff;
 mod paths;
+#[cfg(any(feature = "agent", feature = "grep"))]
+mod schema;
 #[cfg(any(feature = "grep", feature = "glob"))]
 mod search;
 #[cfg(any(feature = "read", feature = "edit", feature = "write"))]

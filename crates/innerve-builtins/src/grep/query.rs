@@ -34,6 +34,7 @@ pub(super) struct Query {
     pub(super) line_numbers: bool,
     pub(super) only_matching: bool,
     pub(super) multiline: bool,
+    pub(super) crlf: bool,
     pub(super) offset: usize,
     /// Results on the page; `None` is all of them.
     pub(super) limit: Option<usize>,
@@ -66,6 +67,7 @@ impl Query {
             line_numbers: input.line_numbers.unwrap_or(true),
             only_matching,
             multiline: input.multiline.unwrap_or(false),
+            crlf: is_crlf(input),
             offset: input.offset.unwrap_or(0),
             limit: Some(input.head_limit.unwrap_or(DEFAULT_PAGE)).filter(|limit| *limit > 0),
         })
@@ -85,10 +87,10 @@ fn matcher(input: &GrepInput) -> Result<RegexMatcher, ToolError> {
         .dot_matches_new_line(multiline)
         .size_limit(MAX_PATTERN_MEMORY)
         .dfa_size_limit(MAX_STATE_MEMORY);
-    if !multiline {
+    if is_crlf(input) {
+        builder.crlf(true);
+    } else if !multiline {
         builder.line_terminator(Some(b'\n'));
-        // Only an end of line can tell the difference, and the rest is faster without.
-        builder.crlf(input.pattern.contains('$'));
     }
     builder.build(&input.pattern).map_err(|error| {
         let mut message = format!("the pattern cannot be used: {error}");
@@ -99,6 +101,11 @@ fn matcher(input: &GrepInput) -> Result<RegexMatcher, ToolError> {
         }
         refused(message)
     })
+}
+
+/// Whether CRLF ends a line: only an end of line in the pattern can tell the difference, and the rest is faster without.
+fn is_crlf(input: &GrepInput) -> bool {
+    input.pattern.contains('$') && !input.multiline.unwrap_or(false)
 }
 
 fn types(input: &GrepInput) -> Result<Option<Types>, ToolError> {

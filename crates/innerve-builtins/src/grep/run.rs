@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use grep_matcher::LineTerminator;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use ignore::WalkState;
 use innerve_tool::{ToolError, code as tool_code};
@@ -161,7 +162,10 @@ impl Search<'_> {
 
     fn searcher(&self) -> Searcher {
         let memory = if self.query.multiline { MAX_MULTILINE_FILE } else { MAX_LINE };
+        let line_end =
+            if self.query.crlf { LineTerminator::crlf() } else { LineTerminator::byte(b'\n') };
         SearcherBuilder::new()
+            .line_terminator(line_end)
             .line_number(self.query.mode == OutputMode::Content)
             .multi_line(self.query.multiline)
             .before_context(self.query.before)

@@ -1,0 +1,30 @@
+//! The file tools on real files: Read, Edit, Write, Grep, Glob, and the Agent tool on a spawner of its own.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "a test says no by a panic"
+)]
+
+#[path = "files/agent.rs"]
+mod agent;
+#[path = "files/disk.rs"]
+mod disk;
+#[path = "files/edit.rs"]
+mod edit;
+#[path = "files/glob.rs"]
+mod glob;
+#[path = "files/grep.rs"]
+mod grep;
+#[path = "files/kit.rs"]
+mod kit;
+#[path = "files/property.rs"]
+mod property;
+#[path = "files/read.rs"]
+mod read;
+#[path = "files/schema.rs"]
+mod schema;
+#[path = "files/write.rs"]
+mod write;

@@ -1,0 +1,64 @@
+//! What a model is told of the tools.
+
+use std::sync::Arc;
+
+use innerve_builtins::edit::EditTool;
+use innerve_builtins::glob::GlobTool;
+use innerve_builtins::grep::GrepTool;
+use innerve_builtins::read::ReadTool;
+use innerve_builtins::write::WriteTool;
+use innerve_tool::{DynTool, InterruptBehavior, ResultLimit, erase};
+use serde_json::json;
+
+use crate::kit::Bench;
+
+fn tools(bench: &Bench) -> Vec<Arc<dyn DynTool>> {
+    let access = || bench.access.clone();
+    vec![
+        erase(EditTool::new(access())).unwrap(),
+        erase(GlobTool::new(None)).unwrap(),
+        erase(GrepTool::new(None)).unwrap(),
+        erase(ReadTool::new(access())).unwrap(),
+        erase(WriteTool::new(access())).unwrap(),
+    ]
+}
+
+#[test]
+fn definitions_are_small() {
+    let bench = Bench::new();
+    let definitions: Vec<_> = tools(&bench).iter().map(|tool| tool.definition().clone()).collect();
+    let bytes = serde_json::to_string(&definitions).unwrap().len();
+    assert!(bytes < 6_000, "{bytes} bytes");
+    insta::assert_json_snapshot!(definitions);
+}
+
+#[test]
+fn readers_run_beside_others_and_writers_alone() {
+    let bench = Bench::new();
+    for tool in tools(&bench) {
+        let (input, reads) = match tool.name() {
+            "Read" => (json!({ "file_path": "a" }), true),
+            "Grep" | "Glob" => (json!({ "pattern": "a" }), true),
+            "Write" => (json!({ "file_path": "a", "content": "" }), false),
+            _ => (json!({ "file_path": "a", "old_string": "a", "new_string": "b" }), false),
+        };
+        assert_eq!(tool.is_read_only(&input), reads, "{}", tool.name());
+        assert_eq!(tool.is_concurrency_safe(&input), reads);
+        assert!(!tool.is_concurrency_safe(&json!({})), "an input that does not fit is not safe");
+        let cancels = tool.interrupt_behavior() == InterruptBehavior::Cancel;
+        assert_eq!(cancels, reads);
+        assert_eq!(tool.result_limit() == ResultLimit::SelfBounded, tool.name() == "Read");
+        assert!(!tool.classifier_input(&input).is_empty());
+    }
+}
+
+#[test]
+fn codes_are_unique_and_plain() {
+    let mut codes = innerve_builtins::code::ALL.to_vec();
+    codes.sort_unstable();
+    codes.dedup();
+    assert_eq!(codes.len(), innerve_builtins::code::ALL.len());
+    assert!(
+        codes.iter().all(|code| code.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'_' | b':')))
+    );
+}

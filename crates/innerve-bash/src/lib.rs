@@ -42,3 +42,7 @@ pub fn analyze_in(command: &str, cwd: Option<&str>) -> Analysis {
         Some(reason) => Analysis::Opaque(Opaque { reason, found: commands }),
     }
 }
+
+#[doc = include_str!("../README.md")]
+#[cfg(doctest)]
+struct Readme;

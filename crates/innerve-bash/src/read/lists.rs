@@ -69,11 +69,14 @@ impl Reader<'_> {
             let is_cd = name == "cd";
             match operator {
                 Operator::Or => {
-                    if name != "exit" {
+                    if name == "exit" {
+                        // Nothing goes on from there.
+                        (failure, failed_cd) = (None, None);
+                    } else {
                         success = success.merge(&after);
+                        failure = (!is_cd).then_some(after);
+                        failed_cd = is_cd.then_some(before);
                     }
-                    failure = (!is_cd).then_some(after);
-                    failed_cd = is_cd.then_some(before);
                 }
                 Operator::First | Operator::And | Operator::Pipe => {
                     if is_cd {

@@ -1,6 +1,6 @@
 //! `innerve analyze`: what bash would run, for people and as JSON lines.
 
-use std::io::{self, BufRead as _, Write};
+use std::io::{self, BufRead as _, Write as _};
 
 use innerve_bash::{Analysis, Class, Command, Effects, OpaqueReason, Span, Word, analyze_in};
 use serde::{Deserialize, Serialize};
@@ -86,7 +86,7 @@ fn lines() -> io::Result<()> {
                 serde_json::to_writer(&mut output, &answer(Some(line.id), &analysis))?;
             }
             Err(error) => {
-                serde_json::to_writer(&mut output, &output::line_error(&line, &error.to_string()))?
+                serde_json::to_writer(&mut output, &output::line_error(&line, &error.to_string()))?;
             }
         }
         output.write_all(b"\n")?;

@@ -35,7 +35,7 @@ pub(crate) async fn chat(arguments: SessionArguments) -> Result<Exit, Failure> {
         "{BOLD}innerve{BOLD:#} {DIM}{}; /exit or Ctrl-D ends, Ctrl-C stops an answer{DIM:#}",
         chosen.name
     ));
-    let env = workplace.session(chosen, &arguments, None, Watch::Nothing)?;
+    let env = workplace.session(chosen, &arguments, None, Watch::Nothing);
     let agent = Agent::start(env).map_err(|error| Failure::new(error.to_string()))?;
     loop {
         ask_for_line().map_err(|error| Failure::new(format!("standard error failed: {error}")))?;

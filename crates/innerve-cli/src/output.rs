@@ -52,7 +52,7 @@ pub(crate) fn plain(text: &str) -> String {
             // Carriage returns hide what stands before them; they are of no use in what we print.
             '\r' => {}
             letter if letter.is_control() || is_invisible(letter) => {
-                out.extend(letter.escape_unicode())
+                out.extend(letter.escape_unicode());
             }
             letter => out.push(letter),
         }

@@ -93,7 +93,7 @@ pub(crate) async fn converse(
     }
     let resumed = resumed(&workplace, session)?;
     let id = resumed.as_ref().map(|transcript| transcript.session_id.clone());
-    let env = workplace.session(chosen, session, id.as_deref(), Watch::Nothing)?;
+    let env = workplace.session(chosen, session, id.as_deref(), Watch::Nothing);
     let agent = match resumed {
         None => Agent::start(env),
         Some(transcript) => Agent::resume(env, transcript),

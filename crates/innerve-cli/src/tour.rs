@@ -17,6 +17,9 @@ use crate::wire::Workplace;
 
 const RECORDING: &str = include_str!("../tour/recording.jsonl");
 
+/// The folder of the project within the scratch folder.
+const FOLDER: &str = "count";
+
 /// The project's files: name and content.
 const PROJECT: [(&str, &str); 7] = [
     ("README.md", include_str!("../tour/project/README.md")),
@@ -43,7 +46,7 @@ pub(crate) async fn play(arguments: &RunArguments) -> Result<Exit, Failure> {
             "{BOLD}This is a tour.{BOLD:#} No model is connected, so a recording speaks for it. All else is real: the tools, the\n\
              permission checks, and the files, which are a scratch copy of a small project in {}.\n\n\
              {DIM}> {PROMPT}{DIM:#}\n",
-            scratch.path().display()
+            scratch.path().join(FOLDER).display()
         ));
     }
     let recording = Recording::parse(RECORDING).map_err(|error| {
@@ -70,7 +73,9 @@ pub(crate) async fn play(arguments: &RunArguments) -> Result<Exit, Failure> {
 
 /// The tour's own settings: edits run, the tests may run, nothing is removed. No settings file of the machine counts.
 fn workplace(root: &Path) -> Result<Workplace, Failure> {
-    let mut workplace = Workplace::bare(root)?;
+    let mut workplace = Workplace::bare(&root.join(FOLDER))?;
+    // What the tour leaves behind goes with the scratch copy.
+    workplace.sessions = root.join("sessions");
     workplace.policy.mode = PermissionMode::AcceptEdits;
     workplace.allow("Bash(sh tests/run.sh)")?;
     workplace.deny("Bash(rm *)")?;
@@ -80,7 +85,7 @@ fn workplace(root: &Path) -> Result<Workplace, Failure> {
 fn scratch_copy() -> std::io::Result<TempDir> {
     let scratch = tempfile::Builder::new().prefix("innerve-tour-").tempdir()?;
     for (name, content) in PROJECT {
-        let path = scratch.path().join(name);
+        let path = scratch.path().join(FOLDER).join(name);
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)?;
         }

@@ -60,7 +60,7 @@ impl Workplace {
     /// A directory with its settings files and flags.
     pub(crate) fn find_in(cwd: &Path, arguments: &PolicyArguments) -> Result<Self, Failure> {
         let found = settings::find(cwd, arguments)?;
-        let mut workplace = Self::of(cwd, found)?;
+        let mut workplace = Self::of(cwd, found);
         if let Some(mode) = arguments.permission_mode {
             workplace.set_mode(mode);
         }
@@ -70,10 +70,10 @@ impl Workplace {
 
     /// A directory without any settings.
     pub(crate) fn bare(cwd: &Path) -> Result<Self, Failure> {
-        Self::of(cwd, settings::none(cwd)?)
+        Ok(Self::of(cwd, settings::none(cwd)?))
     }
 
-    fn of(cwd: &Path, found: Found) -> Result<Self, Failure> {
+    fn of(cwd: &Path, found: Found) -> Self {
         let Found { merged, warnings, home, config, state, disk, saver } = found;
         let mut all: Vec<String> = warnings;
         all.extend(merged.warnings.iter().map(warning_text));
@@ -85,7 +85,7 @@ impl Workplace {
             .collect();
         let mut policy = merged.policy(cwd, home);
         policy.headless = true;
-        Ok(Self {
+        Self {
             policy,
             warnings: all,
             disk,
@@ -94,7 +94,7 @@ impl Workplace {
             saver,
             tasks: Arc::default(),
             cancellation: CancellationToken::new(),
-        })
+        }
     }
 
     /// Starts in this mode. What the person who starts the program chooses is available.
@@ -135,7 +135,7 @@ impl Workplace {
         arguments: &SessionArguments,
         id: Option<&str>,
         watch: Watch,
-    ) -> Result<SessionEnv, Failure> {
+    ) -> SessionEnv {
         let session_id = id.map_or_else(new_session_id, str::to_owned);
         let folder = self.sessions.join(&session_id);
         let mut policy = self.policy.clone();
@@ -151,7 +151,7 @@ impl Workplace {
         let mut config = AgentConfig::new(chosen.name, default_system_prompt(&surroundings));
         config.max_turns = arguments.max_turns;
         config.max_cost_usd = arguments.max_cost_usd;
-        Ok(SessionEnv {
+        SessionEnv {
             session_id: SessionId::new(session_id),
             agent_id: None,
             depth: 0,
@@ -167,11 +167,11 @@ impl Workplace {
             cancellation: self.cancellation.clone(),
             new_id: Arc::new(random_id),
             folder,
-        })
+        }
     }
 
     /// A pipeline for one call that no model made. The person who makes it has seen the files it names.
-    pub(crate) fn single_call(&self, watch: Watch) -> Result<(Pipeline, Turn), Failure> {
+    pub(crate) fn single_call(&self, watch: Watch) -> (Pipeline, Turn) {
         let folder = self.sessions.join("calls");
         let mut policy = self.policy.clone();
         let pipeline = self.pipeline(&folder, watch, &mut policy);
@@ -179,7 +179,7 @@ impl Workplace {
         let pool = tools.pool_without_agents(&self.tasks);
         let pool = ToolPool::assemble(pool, |name| policy.rules.removes_tool(name));
         let turn = Turn::new(pool, Arc::new(SharedPolicy::new(policy, self.saver.clone())));
-        Ok((pipeline, turn))
+        (pipeline, turn)
     }
 
     fn pipeline(&self, folder: &Path, watch: Watch, policy: &mut Policy) -> Pipeline {

@@ -1,7 +1,7 @@
 //! `--jsonl`: one question per line, each with settings of its own.
 
 use std::io::{self, BufRead as _, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use innerve_permission::{Layer, PermissionMode, Policy, RuleSource, merge};
 use innerve_tool::ToolPool;
@@ -17,6 +17,7 @@ use crate::wire::{Workplace, warning_text};
 /// One question; absent fields take the defaults that `--help` names.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "the contract's independent flags")]
 struct Line {
     #[serde(default)]
     id: Value,
@@ -43,7 +44,8 @@ struct Line {
 /// The settings of one source, given in the line.
 #[derive(Deserialize)]
 struct Source {
-    source: String,
+    #[serde(rename = "source")]
+    kind: String,
     root: Option<String>,
     /// Whatever a settings file may hold.
     #[serde(flatten)]
@@ -111,9 +113,9 @@ fn policy(
     workplace: &Workplace,
     arguments: &PolicyArguments,
 ) -> Result<(Policy, Vec<String>), String> {
-    let directory = |given: &Option<String>, field, default: &PathBuf| match given {
+    let directory = |given: &Option<String>, field, default: &Path| match given {
         Some(path) => absolute(path, field),
-        None => Ok(default.clone()),
+        None => Ok(default.to_path_buf()),
     };
     let cwd = directory(&line.cwd, "cwd", &workplace.policy.cwd)?;
     let original_cwd = directory(&line.original_cwd, "original_cwd", &cwd)?;
@@ -149,20 +151,15 @@ fn policy(
     Ok((policy, warnings))
 }
 
-fn layer(
-    source: &Source,
-    trusted: bool,
-    cwd: &PathBuf,
-    home: &std::path::Path,
-) -> Result<Layer, String> {
-    let (kind, default_root) = match source.source.as_str() {
-        "policy" => (RuleSource::Policy, cwd.clone()),
-        "cli" => (RuleSource::Cli, cwd.clone()),
-        "local" => (RuleSource::Local, cwd.clone()),
-        "project" => (RuleSource::Project, cwd.clone()),
+fn layer(source: &Source, trusted: bool, cwd: &Path, home: &Path) -> Result<Layer, String> {
+    let (rule_source, default_root) = match source.kind.as_str() {
+        "policy" => (RuleSource::Policy, cwd.to_path_buf()),
+        "cli" => (RuleSource::Cli, cwd.to_path_buf()),
+        "local" => (RuleSource::Local, cwd.to_path_buf()),
+        "project" => (RuleSource::Project, cwd.to_path_buf()),
         "user" => (RuleSource::User, home.join(".config/innerve")),
-        "session" => (RuleSource::Session, cwd.clone()),
-        "skill" => (RuleSource::Skill, cwd.clone()),
+        "session" => (RuleSource::Session, cwd.to_path_buf()),
+        "skill" => (RuleSource::Skill, cwd.to_path_buf()),
         other => {
             return Err(format!(
                 "unknown settings source `{other}`; use policy, cli, local, project, user, session or skill"
@@ -173,6 +170,6 @@ fn layer(
         Some(root) => absolute(root, "root")?,
         None => default_root,
     };
-    let layer = Layer::new(kind, root, Value::Object(source.value.clone()));
+    let layer = Layer::new(rule_source, root, Value::Object(source.value.clone()));
     Ok(Layer { trusted, ..layer })
 }

@@ -1,6 +1,5 @@
 //! The events of a run: as text for people, and as JSON lines for machines.
 
-use std::collections::HashMap;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;
 
@@ -12,13 +11,18 @@ use serde_json::{Value, json};
 
 use super::{BOLD, DIM, GREEN, RED, YELLOW, diff_lines, headline, note, plain, print_json, warn};
 
+/// Lines of a command's output that are shown.
+const MAX_EXCERPT_LINES: usize = 5;
+
 /// Shows a run to a person: the model's words on standard output, what it does on standard error.
 pub(crate) struct TextEvents {
     /// Words are shown as they come only where a person reads them; a pipe gets the answer alone.
     streams: bool,
     in_line: bool,
-    wrote_text: bool,
-    children: HashMap<ToolUseId, String>,
+    /// The calls that run.
+    open: Vec<ToolUseId>,
+    /// Whether calls ran side by side, so that each result must say whose it is.
+    side_by_side: bool,
 }
 
 impl TextEvents {
@@ -26,25 +30,28 @@ impl TextEvents {
         Self {
             streams: io::stdout().is_terminal(),
             in_line: false,
-            wrote_text: false,
-            children: HashMap::new(),
+            open: Vec::new(),
+            side_by_side: false,
         }
     }
 
     /// Shows one event.
     pub(crate) fn show(&mut self, event: &AgentEvent) -> io::Result<()> {
         match event {
-            AgentEvent::Started { .. } => self.wrote_text = false,
             AgentEvent::Text(text) => self.words(text)?,
             AgentEvent::ToolStarted(tool_use) => {
                 self.end_line()?;
+                self.open.push(tool_use.id.clone());
+                self.side_by_side |= self.open.len() > 1;
                 note(&started("●", tool_use));
             }
             AgentEvent::ToolEnded(report) => {
                 self.end_line()?;
-                ended(report);
+                ended(report, self.side_by_side);
+                self.open.retain(|id| *id != report.tool_use_id);
+                self.side_by_side &= !self.open.is_empty();
             }
-            AgentEvent::Progress(progress) => self.child(progress),
+            AgentEvent::Progress(progress) => Self::child(progress),
             AgentEvent::Retrying(notice) => {
                 self.end_line()?;
                 warn(&format!(
@@ -63,7 +70,8 @@ impl TextEvents {
                 self.end_line()?;
                 self.end(summary)?;
             }
-            AgentEvent::Thinking(_)
+            AgentEvent::Started { .. }
+            | AgentEvent::Thinking(_)
             | AgentEvent::Assistant(_)
             | AgentEvent::User(_)
             | AgentEvent::Continuing(_) => {}
@@ -79,7 +87,6 @@ impl TextEvents {
         output.write_all(plain(text).as_bytes())?;
         output.flush()?;
         self.in_line = !text.ends_with('\n');
-        self.wrote_text = true;
         Ok(())
     }
 
@@ -92,7 +99,7 @@ impl TextEvents {
     }
 
     /// What a sub-agent does, indented under its call.
-    fn child(&mut self, progress: &innerve_tool::ProgressEvent) {
+    fn child(progress: &innerve_tool::ProgressEvent) {
         if progress.parent_tool_use_id.is_none() {
             return;
         }
@@ -102,12 +109,9 @@ impl TextEvents {
             "tool_started" => {
                 let input = progress.data.get("input").cloned().unwrap_or_default();
                 let tool_use = ToolUse::new(progress.tool_use_id.clone(), field("tool"), input);
-                let line = started("·", &tool_use);
-                note(&format!("    {line}"));
-                self.children.insert(progress.tool_use_id.clone(), line);
+                note(&format!("    {}", started("·", &tool_use)));
             }
             "tool_ended" => {
-                self.children.remove(&progress.tool_use_id);
                 if let Some(code) = progress.data.get("code").and_then(Value::as_str) {
                     note(&format!("      {RED}{code}{RED:#}"));
                 }
@@ -127,21 +131,41 @@ impl TextEvents {
         if !summary.terminal.message.is_empty() {
             match summary.terminal.reason {
                 TerminalReason::Completed => warn(&summary.terminal.message),
-                _ => super::complain(&summary.terminal.message),
+                TerminalReason::MaxTurns
+                | TerminalReason::AbortedStreaming
+                | TerminalReason::AbortedTools
+                | TerminalReason::PromptTooLong
+                | TerminalReason::ImageError
+                | TerminalReason::ModelError
+                | TerminalReason::BlockingLimit
+                | TerminalReason::StopHookPrevented
+                | TerminalReason::HookStopped
+                | TerminalReason::BudgetExceeded
+                | TerminalReason::DeniedByUser
+                | TerminalReason::Refused
+                | TerminalReason::SessionError => {
+                    super::complain(&summary.terminal.message);
+                }
             }
         }
         let cost = summary
             .cost_usd
             .filter(|dollars| *dollars > 0.0)
             .map(|dollars| format!(", ${dollars:.4}"));
-        note(&format!(
-            "{DIM}{} rounds, {} tokens in, {} out{}, session {}{DIM:#}",
-            summary.turns,
-            summary.usage.total_input(),
-            summary.usage.output_tokens.unwrap_or_default(),
-            cost.unwrap_or_default(),
-            summary.session_id,
-        ));
+        let rounds = if summary.turns == 1 {
+            "1 round".to_owned()
+        } else {
+            format!("{} rounds", summary.turns)
+        };
+        let (input, output) =
+            (summary.usage.total_input(), summary.usage.output_tokens.unwrap_or_default());
+        let tokens = if input + output > 0 {
+            format!(", {input} tokens in, {output} out")
+        } else {
+            String::new()
+        };
+        let cost = cost.unwrap_or_default();
+        note(&format!("{DIM}{rounds}{tokens}{cost}, session {}{DIM:#}", summary.session_id));
         Ok(())
     }
 }
@@ -161,7 +185,12 @@ pub(crate) fn describe(input: &Value) -> String {
     }
 }
 
-fn ended(report: &ToolReport) {
+fn ended(report: &ToolReport, named: bool) {
+    let name = if named {
+        format!("{BOLD}{}{BOLD:#} {}: ", plain(&report.tool), describe(&report.input))
+    } else {
+        String::new()
+    };
     let time = if report.elapsed >= Duration::from_millis(500) {
         format!(" {DIM}{:.1} s{DIM:#}", report.elapsed.as_secs_f64())
     } else {
@@ -170,20 +199,62 @@ fn ended(report: &ToolReport) {
     match &report.outcome {
         Outcome::Succeeded => {
             if let Some(diff) = report.data.get("diff").and_then(diff_of) {
-                note(&format!("  {GREEN}✓{GREEN:#} +{} −{}{time}", diff.added, diff.removed));
+                note(&format!("  {GREEN}✓{GREEN:#} {name}+{} −{}{time}", diff.added, diff.removed));
                 for line in diff_lines(&diff) {
                     note(&format!("    {line}"));
                 }
             } else {
-                note(&format!("  {GREEN}✓{GREEN:#} {}{time}", headline(&report.text, 90)));
+                note(&format!("  {GREEN}✓{GREEN:#} {name}{}{time}", gist(report)));
+                excerpt(report);
             }
         }
-        Outcome::Failed => note(&format!("  {RED}✗{RED:#} {}{time}", headline(&report.text, 110))),
-        Outcome::Refused(reason) => {
-            note(&format!("  {YELLOW}⊘ denied:{YELLOW:#} {}", plain(&reason.message)));
+        Outcome::Failed => {
+            note(&format!("  {RED}✗{RED:#} {name}{}{time}", headline(&report.text, 110)));
+            excerpt(report);
         }
-        Outcome::Deferred => note(&format!("  {YELLOW}⊘ deferred{YELLOW:#}")),
-        Outcome::Interrupted => note(&format!("  {YELLOW}⊘ interrupted{YELLOW:#}")),
+        Outcome::Refused(reason) => {
+            note(&format!("  {YELLOW}⊘ {name}denied:{YELLOW:#} {}", plain(&reason.message)));
+        }
+        Outcome::Deferred => note(&format!("  {YELLOW}⊘ {name}deferred{YELLOW:#}")),
+        Outcome::Interrupted => note(&format!("  {YELLOW}⊘ {name}interrupted{YELLOW:#}")),
+    }
+}
+
+/// One line that says what a successful call gave.
+fn gist(report: &ToolReport) -> String {
+    let lines = report.text.lines().count();
+    let count =
+        |noun: &str| if lines == 1 { format!("1 {noun}") } else { format!("{lines} {noun}s") };
+    match report.tool.as_str() {
+        "Read" => count("line"),
+        "Bash" if lines > 1 => count("line"),
+        _ => headline(&report.text, 90),
+    }
+}
+
+/// The beginning of what a command printed; a result that is too large says where it is.
+fn excerpt(report: &ToolReport) {
+    let is_large = report.text.starts_with("<persisted-output>");
+    if report.tool != "Bash" && !is_large {
+        return;
+    }
+    let skipped = usize::from(is_large || report.outcome == Outcome::Failed);
+    let mut lines = report.text.lines().skip(skipped);
+    // A single line stands in the gist already.
+    if report.outcome == Outcome::Succeeded && report.text.lines().count() < 2 {
+        return;
+    }
+    let shown: Vec<String> = lines
+        .by_ref()
+        .take(MAX_EXCERPT_LINES)
+        .map(|line| headline(line, if is_large { 400 } else { 120 }))
+        .collect();
+    for line in shown {
+        note(&format!("    {DIM}{line}{DIM:#}"));
+    }
+    let left = lines.count();
+    if left > 0 {
+        note(&format!("    {DIM}… {left} more lines{DIM:#}"));
     }
 }
 

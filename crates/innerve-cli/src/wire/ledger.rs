@@ -15,7 +15,7 @@ impl FileLedger for Assumed {
     fn get(&self, path: &Path) -> Option<ReadRecord> {
         let meta = path.metadata().ok().filter(|meta| meta.is_file() && meta.len() <= MAX_BYTES)?;
         let content = std::fs::read(path).ok()?;
-        let lines = content.iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
+        let lines = content.split(|byte| *byte == b'\n').count() as u64;
         Some(ReadRecord {
             content_hash: content_hash(&content),
             modified: meta.modified().ok(),

@@ -83,11 +83,11 @@ impl SubagentSpawner for NoAgents {
         Vec::new()
     }
 
-    fn spawn<'a>(
-        &'a self,
+    fn spawn(
+        &self,
         _request: SubagentRequest,
         _context: CallContext,
-    ) -> BoxFuture<'a, Result<SubagentOutcome, SubagentError>> {
+    ) -> BoxFuture<'_, Result<SubagentOutcome, SubagentError>> {
         Box::pin(async {
             let text = "a sub-agent needs a conversation; use `innerve run`";
             Err(SubagentError::Unsupported(text.to_owned()))

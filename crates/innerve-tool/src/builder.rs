@@ -10,6 +10,7 @@ use innerve_protocol::ToolResultContent;
 use serde_json::Value;
 
 use crate::dynamic::with_schema;
+use crate::tool::DEFAULT_RESULT_CHARS;
 use crate::{
     BoxFuture, CallContext, DefinitionError, DynTool, InputSchema, ResultLimit, Tool, ToolError,
     ToolOutput,
@@ -52,7 +53,7 @@ impl ToolBuilder {
             always_load: false,
             interaction: false,
             search_hint: String::new(),
-            limit: ResultLimit::Chars(100_000),
+            limit: ResultLimit::Chars(DEFAULT_RESULT_CHARS),
             need: Need::Always,
         }
     }

@@ -6,12 +6,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use innerve_permission::facts::Place;
 use innerve_permission::{CallFacts, Objection, Permit, Preview};
 use innerve_protocol::{Message, ToolDefinition, ToolResultContent};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::tool::DEFAULT_RESULT_CHARS;
 use crate::{
     BoxFuture, CallContext, DefinitionError, InputSchema, InterruptBehavior, ResultLimit,
     SchemaIssue, SessionChange, Spooled, Tool, ToolError, code,
@@ -26,7 +28,14 @@ pub(crate) mod sealed {
 }
 
 /// A tool with its types erased. Sealed: made by [`erase`] and [`crate::ToolBuilder`] alone, so that no implementation
-/// can skip the schema, and [`DynTool::invoke`] takes a [`Permit`], so that nothing runs unjudged.
+/// can skip the schema, and [`DynTool::invoke`] takes a [`Permit`], so that nothing runs unjudged. Whatever panics in a
+/// tool's own code is answered in the strict way.
+///
+/// ```compile_fail,E0603
+/// struct Mine;
+/// // What seals it cannot be named outside of this crate.
+/// impl innerve_tool::dynamic::sealed::Sealed for Mine {}
+/// ```
 pub trait DynTool: sealed::Sealed + Send + Sync {
     /// The canonical name.
     fn name(&self) -> &str;
@@ -51,7 +60,7 @@ pub trait DynTool: sealed::Sealed + Send + Sync {
 
     /// Checks the model's input against the schema and gives back the input as it is understood, or every issue.
     fn parse(&self, input: Value) -> Result<Value, Vec<SchemaIssue>>;
-    /// Checks what a schema cannot say.
+    /// Checks what a schema cannot say; a panic is an error.
     fn validate<'a>(
         &'a self,
         input: &'a Value,
@@ -63,7 +72,7 @@ pub trait DynTool: sealed::Sealed + Send + Sync {
     fn facts(&self, input: &Value, context: &CallContext, place: Place<'_>) -> CallFacts;
     /// The tool's objection; a panic objects.
     fn objection(&self, input: &Value, context: &CallContext) -> Option<Objection>;
-    /// What a call would write.
+    /// What a call would write; a panic is an error.
     fn preview<'a>(
         &'a self,
         input: &'a Value,
@@ -79,7 +88,7 @@ pub trait DynTool: sealed::Sealed + Send + Sync {
     fn classifier_input(&self, input: &Value) -> String;
     /// How long a call may take.
     fn timeout(&self, input: &Value) -> Option<Duration>;
-    /// Spends the permit and runs.
+    /// Spends the permit and runs; a panic is an error without the panic's text.
     fn invoke(
         &self,
         permit: Permit,
@@ -145,6 +154,18 @@ fn guarded<R>(strict: R, predicate: impl FnOnce() -> R) -> R {
     })
 }
 
+/// Runs what a tool's author wrote; a panic is an error without the panic's text.
+async fn contained<R>(
+    tool: &str,
+    work: impl Future<Output = Result<R, ToolError>>,
+) -> Result<R, ToolError> {
+    AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|payload: Box<dyn Any + Send>| {
+        drop(payload);
+        let message = format!("internal error in {tool}; the call was abandoned");
+        Err(ToolError::new(code::PANICKED, message))
+    })
+}
+
 fn typed<I: DeserializeOwned>(input: &Value) -> Result<I, ToolError> {
     I::deserialize(input)
         .map_err(|error| ToolError::invalid(format!("the input cannot be read: {error}")))
@@ -156,7 +177,7 @@ impl<T: Tool> DynTool for Erased<T> {
     }
 
     fn aliases(&self) -> &[&str] {
-        self.tool.aliases()
+        guarded(&[], || self.tool.aliases())
     }
 
     fn definition(&self) -> &ToolDefinition {
@@ -168,23 +189,23 @@ impl<T: Tool> DynTool for Erased<T> {
     }
 
     fn should_defer(&self) -> bool {
-        self.tool.should_defer()
+        guarded(false, || self.tool.should_defer())
     }
 
     fn always_load(&self) -> bool {
-        self.tool.always_load()
+        guarded(false, || self.tool.always_load())
     }
 
     fn search_hint(&self) -> &str {
-        self.tool.search_hint()
+        guarded("", || self.tool.search_hint())
     }
 
     fn result_limit(&self) -> ResultLimit {
-        self.tool.result_limit()
+        guarded(ResultLimit::Chars(DEFAULT_RESULT_CHARS), || self.tool.result_limit())
     }
 
     fn interrupt_behavior(&self) -> InterruptBehavior {
-        self.tool.interrupt_behavior()
+        guarded(InterruptBehavior::Block, || self.tool.interrupt_behavior())
     }
 
     fn requires_user_interaction(&self) -> bool {
@@ -214,10 +235,10 @@ impl<T: Tool> DynTool for Erased<T> {
         input: &'a Value,
         context: &'a CallContext,
     ) -> BoxFuture<'a, Result<(), ToolError>> {
-        Box::pin(async move {
+        Box::pin(contained(self.name(), async move {
             let input = typed::<T::Input>(input)?;
             self.tool.validate(&input, context).await
-        })
+        }))
     }
 
     fn prepare(&self, input: &mut Value, context: &CallContext) {
@@ -254,10 +275,10 @@ impl<T: Tool> DynTool for Erased<T> {
         input: &'a Value,
         context: &'a CallContext,
     ) -> BoxFuture<'a, Result<Option<Preview>, ToolError>> {
-        Box::pin(async move {
+        Box::pin(contained(self.name(), async move {
             let input = typed::<T::Input>(input)?;
             self.tool.preview(&input, context).await
-        })
+        }))
     }
 
     fn is_concurrency_safe(&self, input: &Value) -> bool {
@@ -287,7 +308,7 @@ impl<T: Tool> DynTool for Erased<T> {
         permit: Permit,
         context: CallContext,
     ) -> BoxFuture<'_, Result<Rendered, ToolError>> {
-        Box::pin(async move {
+        Box::pin(contained(self.name(), async move {
             if permit.tool() != self.name() {
                 let message =
                     format!("the permit is for `{}`, not for `{}`", permit.tool(), self.name());
@@ -305,6 +326,6 @@ impl<T: Tool> DynTool for Erased<T> {
                 changes: output.changes,
                 spooled: output.spooled,
             })
-        })
+        }))
     }
 }

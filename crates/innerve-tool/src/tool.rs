@@ -13,6 +13,9 @@ use serde_json::Value;
 
 use crate::{CallContext, ToolError, ToolOutput};
 
+/// How long the result of a tool that says nothing about it may be.
+pub(crate) const DEFAULT_RESULT_CHARS: usize = 100_000;
+
 /// A tool as its author writes it: typed input, output and progress.
 ///
 /// Only `name`, `description`, `call` and `render` must be written. Every other method has the cautious default, so
@@ -127,7 +130,7 @@ pub trait Tool: Send + Sync + 'static {
 
     /// How long its result may be in a conversation.
     fn result_limit(&self) -> ResultLimit {
-        ResultLimit::Chars(100_000)
+        ResultLimit::Chars(DEFAULT_RESULT_CHARS)
     }
 
     /// What happens to a running call when the person types a new message.

@@ -1,0 +1,147 @@
+//! Pools: their order never depends on registration, and a removed tool stays removed.
+
+use std::sync::Arc;
+
+use innerve_permission::Preview;
+use innerve_protocol::ToolResultContent;
+use innerve_tool::{
+    CallContext, DynTool, Lookup, Pool, Tool, ToolBuilder, ToolError, ToolOutput, ToolPool, erase,
+};
+use serde_json::{Value, json};
+
+use crate::kit::named;
+
+/// A tool that was called `Task` once.
+struct Agent {
+    enabled: bool,
+}
+
+impl Tool for Agent {
+    type Input = serde_json::Map<String, Value>;
+    type Output = ();
+    type Progress = ();
+
+    fn name(&self) -> &str {
+        "Agent"
+    }
+
+    fn aliases(&self) -> &[&str] {
+        &["Task"]
+    }
+
+    fn description(&self) -> String {
+        "Starts an agent.".to_owned()
+    }
+
+    fn is_enabled(&self) -> bool {
+        self.enabled
+    }
+
+    async fn call(
+        &self,
+        _: Self::Input,
+        _: Option<Preview>,
+        _: CallContext<()>,
+    ) -> Result<ToolOutput<()>, ToolError> {
+        Ok(ToolOutput::new(()))
+    }
+
+    fn render(&self, (): &()) -> ToolResultContent {
+        "done".into()
+    }
+}
+
+fn pool(builtins: &[&str], mcp: &[&str]) -> ToolPool {
+    let tools = |names: &[&str]| names.iter().map(|name| named(name)).collect();
+    ToolPool::assemble(Pool { builtins: tools(builtins), mcp: tools(mcp) }, |_| false)
+}
+
+fn with_agent(enabled: bool, denied: &'static str) -> ToolPool {
+    let builtins = vec![named("Read"), erase(Agent { enabled }).unwrap()];
+    ToolPool::assemble(Pool { builtins, mcp: Vec::new() }, |name| name == denied)
+}
+
+/// What a look-up says, in short.
+fn found(pool: &ToolPool, name: &str) -> String {
+    match pool.find(name) {
+        Lookup::Found(tool) => tool.name().to_owned(),
+        Lookup::Removed(tool) => format!("removed {}", tool.name()),
+        Lookup::Unknown { nearest } => {
+            format!("unknown, near {}", nearest.as_deref().unwrap_or("-"))
+        }
+    }
+}
+
+#[test]
+fn i12_the_order_is_independent_of_registration_and_mcp_tools_come_last() {
+    let expected = ["Bash", "Edit", "Read", "mcp__a__z", "mcp__b__a"];
+    let one = pool(&["Read", "Bash", "Edit"], &["mcp__b__a", "mcp__a__z"]);
+    let other = pool(&["Edit", "Read", "Bash"], &["mcp__a__z", "mcp__b__a"]);
+    assert_eq!(one.names(), expected);
+    assert_eq!(other.names(), expected);
+    assert_eq!(one.builtin_count(), 3);
+    let bytes = |pool: &ToolPool| serde_json::to_string(&pool.definitions()).unwrap();
+    assert_eq!(bytes(&one), bytes(&other));
+}
+
+#[test]
+fn i12_an_mcp_tool_leaves_the_built_in_part_byte_identical() {
+    let before = serde_json::to_string(&pool(&["Bash", "Read"], &[]).definitions()).unwrap();
+    let after = serde_json::to_string(&pool(&["Bash", "Read"], &["AAA"]).definitions()).unwrap();
+    assert!(after.starts_with(before.trim_end_matches(']')), "{after}");
+}
+
+#[test]
+fn a_built_in_tool_wins_a_clash_of_names() {
+    let builtin = named("Read");
+    let theirs: Arc<dyn DynTool> = ToolBuilder::raw("Read", json!({ "type": "object" }))
+        .description("theirs")
+        .build(|_, _| async { Ok("".into()) })
+        .unwrap();
+    let pool = Pool { builtins: vec![Arc::clone(&builtin)], mcp: vec![theirs] };
+    let pool = ToolPool::assemble(pool, |_| false);
+    assert_eq!(pool.names(), ["Read"]);
+    assert_eq!(pool.definitions()[0].description, "");
+}
+
+#[test]
+fn a_former_name_finds_the_tool() {
+    assert_eq!(found(&with_agent(true, ""), "Task"), "Agent");
+    // An old transcript may name what is switched off now (the engine still judges it).
+    let off = with_agent(false, "");
+    assert_eq!(off.names(), ["Read"]);
+    assert_eq!(found(&off, "Task"), "Agent");
+    assert_eq!(found(&off, "Agent"), "removed Agent");
+}
+
+#[test]
+fn i3_a_former_name_does_not_bring_back_what_a_rule_removed() {
+    let denied = with_agent(true, "Agent");
+    assert_eq!(denied.names(), ["Read"]);
+    assert_eq!(found(&denied, "Agent"), "removed Agent");
+    assert_eq!(found(&denied, "Task"), "removed Agent");
+}
+
+#[test]
+fn an_unknown_name_is_told_the_nearest() {
+    let pool = pool(&["Bash", "Grep", "Read"], &[]);
+    assert_eq!(found(&pool, "bash"), "unknown, near Bash");
+    assert_eq!(found(&pool, "Raed"), "unknown, near Read");
+    assert_eq!(found(&pool, "Launch"), "unknown, near -");
+    assert_eq!(found(&pool, ""), "unknown, near -");
+    assert_eq!(found(&pool, &"x".repeat(100_000)), "unknown, near -");
+    assert_eq!(found(&pool, "Ünïcödé"), "unknown, near -");
+}
+
+#[test]
+fn a_narrowed_pool_knows_nothing_of_what_it_left_out() {
+    let builtins = vec![named("Read"), named("Bash"), erase(Agent { enabled: true }).unwrap()];
+    let pool =
+        ToolPool::assemble(Pool { builtins, mcp: vec![named("mcp__a__b")] }, |name| name == "Bash");
+    let narrowed = pool.narrowed(|tool| tool.name() != "Agent");
+    assert_eq!(narrowed.names(), ["Read", "mcp__a__b"]);
+    assert_eq!(narrowed.builtin_count(), 1);
+    assert_eq!(found(&narrowed, "Agent"), "unknown, near -");
+    assert_eq!(found(&narrowed, "Task"), "unknown, near -", "not by its former name either");
+    assert_eq!(found(&narrowed, "Bash"), "removed Bash");
+}

@@ -1,7 +1,7 @@
 //! `--jsonl`: one question per line, each with settings of its own.
 
 use std::io::{self, BufRead as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use innerve_permission::{Layer, PermissionMode, Policy, RuleSource, merge};
 use innerve_tool::ToolPool;

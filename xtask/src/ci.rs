@@ -3,6 +3,7 @@
 use xshell::{Shell, cmd};
 
 use crate::args::{Mode, Options};
+use crate::cargo::plain;
 use crate::steps::{Done, Steps};
 use crate::workspace::{Package, Workspace};
 use crate::{lint, test};
@@ -17,7 +18,7 @@ pub(crate) fn run(shell: &Shell, workspace: &Workspace, steps: &mut Steps) {
     test::run(shell, workspace, &Options::default(), steps);
     steps.run("docs", || {
         let _flags = shell.push_env("RUSTDOCFLAGS", "-D warnings");
-        cmd!(shell, "cargo doc --workspace --no-deps").run()?;
+        plain(cmd!(shell, "cargo doc --workspace --no-deps")).run()?;
         Ok(Done::Passed)
     });
     for package in workspace.packages.iter().filter(|package| package.library) {
@@ -27,10 +28,10 @@ pub(crate) fn run(shell: &Shell, workspace: &Workspace, steps: &mut Steps) {
                 format!("features: {name} {}", features.as_deref().unwrap_or("(none)")),
                 || {
                     let chosen = features.iter().flat_map(|feature| ["--features", feature]);
-                    cmd!(
+                    plain(cmd!(
                         shell,
                         "cargo clippy -p {name} --no-default-features {chosen...} -- -D warnings"
-                    )
+                    ))
                     .run()?;
                     Ok(Done::Passed)
                 },
@@ -57,7 +58,7 @@ fn deny(shell: &Shell) -> crate::Result<Done> {
             "cargo-deny is not installed (cargo install --locked cargo-deny)".to_owned(),
         ));
     }
-    cmd!(shell, "cargo deny check bans licenses sources").run()?;
+    plain(cmd!(shell, "cargo deny check bans licenses sources")).run()?;
     Ok(Done::Passed)
 }
 

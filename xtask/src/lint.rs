@@ -16,6 +16,7 @@ use xshell::{Shell, cmd};
 
 use crate::Result;
 use crate::args::Mode;
+use crate::cargo::plain;
 use crate::steps::{Done, Steps};
 use crate::workspace::{Source, Workspace};
 
@@ -47,20 +48,20 @@ fn finding(path: &str, line: usize, what: impl Into<String>, mend: impl Into<Str
 pub(crate) fn run(shell: &Shell, workspace: &Workspace, mode: Mode, steps: &mut Steps) {
     if mode == Mode::Fix {
         steps.run("lint: fix", || {
-            cmd!(shell, "cargo clippy --fix --allow-dirty --allow-staged --workspace --all-targets --all-features").run()?;
-            cmd!(shell, "cargo fmt --all").run()?;
+            plain(cmd!(shell, "cargo clippy --fix --allow-dirty --allow-staged --workspace --all-targets --all-features")).run()?;
+            plain(cmd!(shell, "cargo fmt --all")).run()?;
             Ok(Done::Passed)
         });
     }
     steps.run("lint: format", || {
-        cmd!(shell, "cargo fmt --all -- --check").run()?;
+        plain(cmd!(shell, "cargo fmt --all -- --check")).run()?;
         Ok(Done::Passed)
     });
     steps.run("lint: clippy", || {
-        cmd!(
+        plain(cmd!(
             shell,
             "cargo clippy --keep-going --workspace --all-targets --all-features -- -D warnings"
-        )
+        ))
         .run()?;
         Ok(Done::Passed)
     });

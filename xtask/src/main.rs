@@ -8,6 +8,7 @@
 )]
 
 mod args;
+mod cargo;
 mod ci;
 mod lint;
 mod steps;

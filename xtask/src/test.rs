@@ -3,6 +3,7 @@
 use xshell::{Shell, cmd};
 
 use crate::args::{Options, Snapshots};
+use crate::cargo::plain;
 use crate::steps::{Done, Steps};
 use crate::workspace::Workspace;
 
@@ -12,22 +13,23 @@ pub(crate) fn run(shell: &Shell, workspace: &Workspace, options: &Options, steps
     let _program = shell.push_env("INNERVE_BIN", workspace.program());
     // Program and tests in one build, so that both are compiled with the same features and nothing is built twice.
     steps.run("test: build", || {
-        cmd!(shell, "cargo build --workspace --bins --tests").run()?;
+        plain(cmd!(shell, "cargo build --workspace --bins --tests")).run()?;
         Ok(Done::Passed)
     });
     steps.run("test: tests", || {
         let filter = &options.filter;
         if has_nextest(shell) {
             let profile = if shell.var_os("CI").is_some() { "ci" } else { "default" };
-            cmd!(shell, "cargo nextest run --workspace --profile {profile} {filter...}").run()?;
+            plain(cmd!(shell, "cargo nextest run --workspace --profile {profile} {filter...}"))
+                .run()?;
         } else {
-            cmd!(shell, "cargo test --workspace --lib --bins --tests {filter...}").run()?;
+            plain(cmd!(shell, "cargo test --workspace --lib --bins --tests {filter...}")).run()?;
         }
         Ok(Done::Passed)
     });
     steps.run("test: doctests", || {
         let filter = &options.filter;
-        cmd!(shell, "cargo test --doc --workspace {filter...}").run()?;
+        plain(cmd!(shell, "cargo test --doc --workspace {filter...}")).run()?;
         Ok(Done::Passed)
     });
 }

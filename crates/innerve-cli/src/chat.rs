@@ -7,10 +7,10 @@ use innerve_agent::Agent;
 use innerve_protocol::ContentBlock;
 
 use crate::args::{OutputFormat, SessionArguments};
+use crate::converse::follow;
 use crate::exit::{Exit, Failure};
 use crate::output::{BOLD, DIM, note, warn};
 use crate::provider;
-use crate::run::follow;
 use crate::terminal::Keyboard;
 use crate::wire::{Watch, Workplace};
 

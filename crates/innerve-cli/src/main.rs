@@ -5,6 +5,7 @@ mod args;
 mod call;
 mod chat;
 mod check;
+mod converse;
 mod exit;
 mod instructions;
 mod output;

@@ -9,10 +9,10 @@ use innerve_permission::PermissionMode;
 use tempfile::TempDir;
 
 use crate::args::{OutputFormat, RunArguments};
+use crate::converse::converse;
 use crate::exit::{Exit, Failure};
 use crate::output::{BOLD, DIM, note};
 use crate::provider::Chosen;
-use crate::run;
 use crate::wire::Workplace;
 
 const RECORDING: &str = include_str!("../tour/recording.jsonl");
@@ -59,8 +59,7 @@ pub(crate) async fn play(arguments: &RunArguments) -> Result<Exit, Failure> {
 
     let workplace = workplace(scratch.path())?;
     let exit =
-        run::converse(workplace, chosen, PROMPT.to_owned(), &arguments.session, arguments.output)
-            .await;
+        converse(workplace, chosen, PROMPT.to_owned(), &arguments.session, arguments.output).await;
     if shows_text {
         note(&format!(
             "\n{BOLD}That was a recording.{BOLD:#} To work on your own project with a model:\n\n  \

@@ -86,6 +86,10 @@ pub struct PathTarget {
 
 /// One simple command of a shell call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, each with its own name in JSON"
+)]
 pub struct Part {
     /// Its words joined by blanks: what rule patterns are matched against.
     pub text: String,

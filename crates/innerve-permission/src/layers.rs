@@ -31,6 +31,10 @@ pub struct Layer {
 
 /// The permissions of all layers together.
 #[derive(Clone, Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, each with its own name in JSON"
+)]
 pub struct PermissionSettings {
     /// All rules that count.
     pub rules: Ruleset,
@@ -286,7 +290,7 @@ impl Layer {
         for (index, entry) in entries.iter().enumerate() {
             match entry.as_str().filter(|text| !text.is_empty()) {
                 Some(text) if text.starts_with('~') => {
-                    merged.additional_directories.push(PathBuf::from(text))
+                    merged.additional_directories.push(PathBuf::from(text));
                 }
                 Some(text) => merged.additional_directories.push(self.root.join(Path::new(text))),
                 None => {

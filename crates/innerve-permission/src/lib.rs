@@ -26,3 +26,7 @@ pub use permit::{Approval, Approver, Judgement, Permit, Preview, Refused, judge}
 pub use policy::{HookVoice, Objection, Policy, Scope, Voices};
 pub use resolve::resolve;
 pub use rule::{Behavior, Origin, Rule, RuleError, RuleSource, RuleWarning, Ruleset};
+
+#[doc = include_str!("../README.md")]
+#[cfg(doctest)]
+struct Readme;

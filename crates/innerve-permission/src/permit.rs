@@ -49,7 +49,7 @@ pub struct Approval {
 pub enum Approver {
     /// A person, here or at the parent of a sub-agent.
     Person,
-    /// A PermissionRequest hook.
+    /// A `PermissionRequest` hook.
     Hook,
     /// A classifier.
     Classifier,
@@ -93,9 +93,8 @@ impl Judgement {
     /// classifier cannot answer a question that is meant for a person.
     pub fn approve(self, approval: Approval) -> Result<Permit, Refused> {
         let enough = match self.resolution.verdict {
-            Verdict::Decided(Decision::Allow) => true,
+            Verdict::Decided(Decision::Allow) | Verdict::NeedsClassifier { .. } => true,
             Verdict::Decided(Decision::Ask) => approval.by != Approver::Classifier,
-            Verdict::NeedsClassifier { .. } => true,
             Verdict::Decided(Decision::Deny) | Verdict::Deferred => false,
         };
         if enough { Ok(self.into_permit(Some(approval))) } else { Err(Refused(Box::new(self))) }

@@ -6,6 +6,10 @@ use crate::{PathFacts, PermissionMode, Place, Ruleset};
 
 /// Everything that decides, besides the call itself; cheap to clone.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, each with its own name in JSON"
+)]
 pub struct Policy {
     /// All rules of all sources.
     pub rules: Ruleset,
@@ -49,13 +53,13 @@ pub enum Scope {
 /// What hooks and the tool itself said about one call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Voices {
-    /// The combined word of the PreToolUse hooks.
+    /// The combined word of the `PreToolUse` hooks.
     pub hook: Option<HookVoice>,
     /// The tool's own objection.
     pub objection: Option<Objection>,
 }
 
-/// The combined word of the PreToolUse hooks.
+/// The combined word of the `PreToolUse` hooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HookVoice {
     /// Spares the question where nothing stricter speaks.

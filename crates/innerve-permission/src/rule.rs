@@ -164,6 +164,40 @@ impl Rule {
         &self.name
     }
 
+    /// The rule's path pattern, if it has one.
+    pub(crate) fn path(&self) -> Option<(Family, &path::PathPattern)> {
+        match &self.spec {
+            Some(Spec::Read(pattern)) => Some((Family::Read, pattern)),
+            Some(Spec::Edit(pattern)) => Some((Family::Edit, pattern)),
+            Some(
+                Spec::Command(_)
+                | Spec::Domain(_)
+                | Spec::Agent(_)
+                | Spec::Skill(_)
+                | Spec::Parameter(..)
+                | Spec::Unused,
+            )
+            | None => None,
+        }
+    }
+
+    /// The rule's command pattern, if it has one.
+    pub(crate) fn command(&self) -> Option<&CommandSpec> {
+        match &self.spec {
+            Some(Spec::Command(spec)) => Some(spec),
+            Some(
+                Spec::Read(_)
+                | Spec::Edit(_)
+                | Spec::Domain(_)
+                | Spec::Agent(_)
+                | Spec::Skill(_)
+                | Spec::Parameter(..)
+                | Spec::Unused,
+            )
+            | None => None,
+        }
+    }
+
     pub(crate) fn spec(&self) -> Option<&Spec> {
         self.spec.as_ref()
     }

@@ -26,3 +26,5 @@ fn opaque(mut strict: CallFacts, command: &str, code: &str, message: &str) -> Ca
 
 #[cfg(feature = "bash")]
 mod analyzed;
+#[cfg(feature = "bash")]
+mod walk;

@@ -42,10 +42,10 @@ pub(super) fn value(word: &Word, cwd: Option<&Path>, place: Place<'_>) -> Option
                 match part {
                     WordPart::Literal(text) => value.push_str(text),
                     WordPart::Tilde(user) if user.is_empty() => {
-                        value.push_str(place.home.to_str()?)
+                        value.push_str(place.home.to_str()?);
                     }
                     WordPart::Variable(name) if name == "HOME" => {
-                        value.push_str(place.home.to_str()?)
+                        value.push_str(place.home.to_str()?);
                     }
                     WordPart::Variable(name) if name == "PWD" => value.push_str(cwd?.to_str()?),
                     WordPart::Tilde(_)
@@ -71,6 +71,8 @@ pub(super) fn expands(word: &Word) -> bool {
         WordPart::Literal(_) | WordPart::Glob(_) => false,
         WordPart::Tilde(user) => !user.is_empty(),
         WordPart::Variable(name) => !SESSION_VARIABLES.contains(&name.as_str()),
+        // What `xargs` appends are more arguments, as a star stands for.
+        WordPart::Other(text) if text == "…" => false,
         WordPart::Other(text) => !(*one_word && (text.starts_with("$(") || text.starts_with('`'))),
     })
 }
@@ -83,4 +85,29 @@ pub(super) fn is_harmless(assignment: &Assignment) -> bool {
         && !name.contains(|c: char| c.is_ascii_uppercase())
         && !name.ends_with("_proxy");
     private || (known && assignment.value.literal().is_some())
+}
+
+/// The word with what the place tells filled in, globs as written and other expansions as `$name`: for recognizing
+/// patterns such as `$HOME/*`. A relative glob is made absolute.
+pub(super) fn shape(word: &Word, cwd: Option<&Path>, place: Place<'_>) -> String {
+    let Word::Dynamic(dynamic) = word else { return word.literal().unwrap_or_default().to_owned() };
+    let parts = dynamic.parts.iter().map(|part| match part {
+        WordPart::Literal(text) | WordPart::Glob(text) | WordPart::Other(text) => text.clone(),
+        WordPart::Variable(name) if name == "HOME" => place.home.to_string_lossy().into_owned(),
+        WordPart::Tilde(user) if user.is_empty() => place.home.to_string_lossy().into_owned(),
+        WordPart::Variable(name) => format!("${name}"),
+        WordPart::Tilde(user) => format!("~{user}"),
+    });
+    let shape: String = parts.collect();
+    let is_glob =
+        dynamic.parts.iter().all(|part| matches!(part, WordPart::Literal(_) | WordPart::Glob(_)));
+    match cwd {
+        Some(cwd) if is_glob && !shape.starts_with('/') => format!("{}/{shape}", cwd.display()),
+        Some(_) | None => shape,
+    }
+}
+
+/// The text as one word for a shell.
+pub(super) fn quote(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
 }

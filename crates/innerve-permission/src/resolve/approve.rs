@@ -5,8 +5,8 @@ use super::reasons::{Certainty, by_rule, reason};
 use super::{never, places, rules};
 use crate::rule::{CommandSpec, Family, Roots, Rule, Spec};
 use crate::{
-    Behavior, Effect, EffectSet, Need, Part, PathTarget, PermissionMode, Reason, ReasonKind,
-    RuleSource, Scope, Target,
+    Behavior, Effect, Need, Part, PathTarget, PermissionMode, Reason, ReasonKind, RuleSource,
+    Scope, Target,
 };
 
 /// Commands that mode `acceptEdits` runs inside the working directories.
@@ -62,8 +62,7 @@ pub(super) fn of_whole_command(call: Call<'_>) -> Option<Approval> {
     let mut exact = call.rule_tools().flat_map(|tool| rules.all_commands(Behavior::Allow, tool));
     let rule = exact.find(|rule| {
         in_force(call, rule)
-            && command_spec(rule)
-                .is_some_and(|spec| spec.is_exact() && spec.pattern.matches(command))
+            && rule.command().is_some_and(|spec| spec.is_exact() && spec.pattern.matches(command))
     })?;
     Some(rule_approval(rule))
 }
@@ -139,10 +138,7 @@ fn of_command(call: Call<'_>, index: usize, part: &Part) -> Option<Approval> {
 
 /// Whether the part reads only, and only what may be read without a question.
 fn is_free(call: Call<'_>, part: &Part) -> bool {
-    let secret_is_fine = !call.policy.ask_secret_reads
-        && part.complete
-        && part.effects.is_subset(EffectSet::of(&[Effect::Read, Effect::Secret]));
-    if !part.read_only && !secret_is_fine {
+    if !part.read_only {
         return false;
     }
     let name = part.argv.first().and_then(Option::as_deref);
@@ -156,7 +152,10 @@ fn is_free(call: Call<'_>, part: &Part) -> bool {
                 || path_rule(call, Family::Read, path).is_some()
         }
         // A part that only reads names nothing else, or what it names is among its redirections.
-        Target::Write(_) | Target::Delete(_) => part.redirected.contains(target),
+        Target::Write(written) | Target::Delete(written) => {
+            let path = |target: &Target| target.path().map(|path| path.path.clone());
+            part.redirected.iter().any(|target| path(target) == Some(written.path.clone()))
+        }
         Target::Host(_) | Target::Agent(_) => true,
     })
 }
@@ -186,7 +185,7 @@ fn allow_rule<'a>(call: Call<'a>, part: &Part) -> Option<&'a Rule> {
         .rule_tools()
         .flat_map(|tool| call.policy.rules.commands(Behavior::Allow, tool, &[program]));
     found.find(|rule| {
-        let Some(spec) = command_spec(rule).filter(|_| in_force(call, rule)) else { return false };
+        let Some(spec) = rule.command().filter(|_| in_force(call, rule)) else { return false };
         let fits = |text: &str| spec.patterns().any(|pattern| pattern.matches(text));
         let by_prefix = spec.is_exact() || (!part.expands && !never::by_prefix(part));
         by_prefix && (fits(&part.text) || plain.as_deref().is_some_and(fits))
@@ -235,7 +234,7 @@ fn exact_outer<'a>(call: Call<'a>, index: usize, part: &Part) -> Option<&'a Rule
         })
         .find_map(|outer| {
             let rule = allow_rule(call, outer)?;
-            command_spec(rule)?.is_exact().then_some(rule)
+            rule.command()?.is_exact().then_some(rule)
         })
 }
 
@@ -401,22 +400,6 @@ pub(super) fn both<'a>(
         .filter(|_| path.real.as_deref().is_some_and(|real| at(real).is_some()))
 }
 
-pub(super) fn command_spec(rule: &Rule) -> Option<&CommandSpec> {
-    match rule.spec() {
-        Some(Spec::Command(spec)) => Some(spec),
-        Some(
-            Spec::Read(_)
-            | Spec::Edit(_)
-            | Spec::Domain(_)
-            | Spec::Agent(_)
-            | Spec::Skill(_)
-            | Spec::Parameter(..)
-            | Spec::Unused,
-        )
-        | None => None,
-    }
-}
-
 /// Whether the allow rule counts in this mode: mode `auto` suspends those that allow anything at all.
 pub(super) fn in_force(call: Call<'_>, rule: &Rule) -> bool {
     if call.policy.mode != PermissionMode::Auto {
@@ -425,7 +408,7 @@ pub(super) fn in_force(call: Call<'_>, rule: &Rule) -> bool {
     match rule.tool() {
         "Bash" | "PowerShell" => {
             !call.policy.classify_all_shell
-                && command_spec(rule).is_some_and(|spec| !never::in_auto(spec))
+                && rule.command().is_some_and(|spec| !never::in_auto(spec))
         }
         "Agent" | "Monitor" => false,
         _ => true,
@@ -465,7 +448,7 @@ pub(super) fn names_secrets(call: Call<'_>) -> bool {
     let own = call.facts.targets.iter().all(secrets)
         && !call.facts.effects_beyond_parts().contains(Effect::Secret);
     own && call.facts.parts.iter().all(|part| {
-        let exact = allow_rule(call, part).and_then(command_spec);
+        let exact = allow_rule(call, part).and_then(Rule::command);
         if exact.is_some_and(CommandSpec::is_exact) {
             return true;
         }

@@ -44,7 +44,7 @@ impl<'a> Found<'a> {
 }
 
 /// The deny or ask rules that speak of the call as a whole or of any part of it.
-pub(super) fn find<'a>(call: Call<'a>, behavior: Behavior) -> Found<'a> {
+pub(super) fn find(call: Call<'_>, behavior: Behavior) -> Found<'_> {
     let mut found = of_tool(call, behavior);
     for target in &call.facts.targets {
         found = found.or(|| of_target(call, behavior, target));
@@ -69,7 +69,7 @@ pub(super) fn of_part<'a>(call: Call<'a>, behavior: Behavior, part: &Part) -> Fo
 }
 
 /// Rules about the tool, its parameters, hosts, agents and skills.
-fn of_tool<'a>(call: Call<'a>, behavior: Behavior) -> Found<'a> {
+fn of_tool(call: Call<'_>, behavior: Behavior) -> Found<'_> {
     let rules = &call.policy.rules;
     for tool in call.rule_tools() {
         if let Some(rule) = rules.blankets(behavior, tool).first().copied() {
@@ -154,7 +154,7 @@ fn candidates<'a>(call: Call<'a>, behavior: Behavior, forms: &[Form<'_>]) -> Vec
 }
 
 fn on_forms<'a>(rule: &'a Rule, part: &Part, forms: &[Form<'_>]) -> Found<'a> {
-    let Some(Spec::Command(spec)) = rule.spec() else { return Found::default() };
+    let Some(spec) = rule.command() else { return Found::default() };
     let collapsed = spec::collapse_blanks(&part.text);
     let mut texts: Vec<String> = forms.iter().map(forms::text).collect();
     texts.push(part.text.clone());
@@ -171,25 +171,15 @@ fn on_forms<'a>(rule: &'a Rule, part: &Part, forms: &[Form<'_>]) -> Found<'a> {
 }
 
 /// Rules that are written about a whole command, such as `Bash(curl * | sh)`.
-fn of_whole_command<'a>(call: Call<'a>, behavior: Behavior) -> Found<'a> {
+fn of_whole_command(call: Call<'_>, behavior: Behavior) -> Found<'_> {
     let Some(command) = &call.facts.command else { return Found::default() };
     let command = spec::collapse_blanks(command.trim());
     let mut rules =
         call.rule_tools().flat_map(|tool| call.policy.rules.commands(behavior, tool, &[]));
-    Found::surely(rules.find(|rule| match rule.spec() {
-        Some(Spec::Command(spec)) => {
+    Found::surely(rules.find(|rule| {
+        rule.command().is_some_and(|spec| {
             spec.spans && spec.patterns().any(|pattern| pattern.matches(&command))
-        }
-        Some(
-            Spec::Read(_)
-            | Spec::Edit(_)
-            | Spec::Domain(_)
-            | Spec::Agent(_)
-            | Spec::Skill(_)
-            | Spec::Parameter(..)
-            | Spec::Unused,
-        )
-        | None => false,
+        })
     }))
 }
 
@@ -235,8 +225,14 @@ fn of_path_rules<'a>(
     if path.path.is_some() && path.real.is_some() {
         return Found::default();
     }
-    // Where it leads is not known, so any of these rules may be meant.
-    Found::maybe(rules.any_path(behavior, family))
+    // Where it leads is not known: a glob tells a little, any other word nothing.
+    let glob = path.given.as_str();
+    let is_plain = path.path.is_none()
+        && glob.starts_with('/')
+        && !glob.contains(['$', '`', '…', '(', '{', '\\']);
+    Found::maybe(
+        rules.path_maybe(behavior, family, is_plain.then_some(glob), &|anchor| call.anchor(anchor)),
+    )
 }
 
 /// Words that look like paths in a command whose reads are not known in full, such as `rev:path` of git.

@@ -5,13 +5,22 @@ use std::path::Path;
 
 use super::call::{Call, base_name};
 use super::places;
-use super::rules::Found;
-use crate::Behavior;
-use crate::rule::{Family, Roots, Rule, Spec};
+use super::rules::{Found, of_part};
+use crate::rule::{Family, Roots, Rule};
+use crate::{Behavior, Part};
+
+/// So many words of a command are looked at.
+const MAX_WORDS: usize = 256;
 
 /// Searches the command's text for words that rules speak of.
-pub(super) fn in_text<'a>(call: Call<'a>, behavior: Behavior) -> Found<'a> {
+pub(super) fn in_text(call: Call<'_>, behavior: Behavior) -> Found<'_> {
     let Some(command) = &call.facts.command else { return Found::default() };
+    for part in plain_beginning(command) {
+        let found = of_part(call, behavior, &part);
+        if found.certain.is_some() {
+            return found;
+        }
+    }
     let plain = plain(command);
     let words: BTreeSet<&str> =
         plain.split_whitespace().flat_map(|word| [word, base_name(word)]).collect();
@@ -23,7 +32,7 @@ pub(super) fn in_text<'a>(call: Call<'a>, behavior: Behavior) -> Found<'a> {
     let commands =
         call.rule_tools().flat_map(|tool| call.policy.rules.all_commands(behavior, tool));
     for rule in commands {
-        let Some(Spec::Command(spec)) = rule.spec() else { continue };
+        let Some(spec) = rule.command() else { continue };
         for pattern in spec.patterns() {
             let present = pattern.first_word().is_none_or(|word| words.contains(word));
             if present && texts.iter().any(|text| pattern.is_in(text)) {
@@ -36,6 +45,29 @@ pub(super) fn in_text<'a>(call: Call<'a>, behavior: Behavior) -> Found<'a> {
         let path = places::lexical_path(word, &call.policy.cwd, &call.policy.home)?;
         path_rule(call, behavior, &path)
     }))
+}
+
+/// The commands before the first character that could change what the text means: these are certain.
+fn plain_beginning(command: &str) -> Vec<Part> {
+    let hard = |c: char| "'\"\\$`#<({*?[~!".contains(c) || c.is_control() && c != '\n' && c != '\t';
+    let (plain, cut) = match command.find(hard) {
+        Some(at) => (command.get(..at).unwrap_or_default(), true),
+        None => (command, false),
+    };
+    let mut segments: Vec<&str> = plain.split([';', '|', '&', '\n']).collect();
+    if cut {
+        segments.pop();
+    }
+    let parts = segments.iter().map(|segment| {
+        let words: Vec<&str> =
+            segment.split([' ', '\t']).filter(|word| !word.is_empty()).take(MAX_WORDS).collect();
+        Part {
+            text: words.join(" "),
+            argv: words.iter().map(|word| Some((*word).to_owned())).collect(),
+            ..Part::default()
+        }
+    });
+    parts.filter(|part| !part.argv.is_empty()).collect()
 }
 
 /// The text without quotes and backslashes, with blanks in place of operators: as a shell would see the words, roughly.

@@ -1,4 +1,4 @@
-//! Domain patterns of WebFetch rules.
+//! Domain patterns of `WebFetch` rules.
 
 /// A compiled `domain:` pattern: lower case, without the trailing dot.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use globset::{Glob, GlobBuilder};
 
+use super::pattern::intersects;
 use crate::paths::lexical;
 use crate::{Behavior, Place};
 
@@ -32,6 +33,8 @@ pub(crate) struct PathPattern {
     pub(crate) open: bool,
     /// The pattern text relative to the anchor.
     text: String,
+    /// Whether the text may match at any depth.
+    any_depth: bool,
 }
 
 /// File systems that fold case get rules that fold case too: a deny must not be escaped by spelling.
@@ -108,6 +111,44 @@ impl PathPattern {
         Self::compile(Anchor::Root, text, false, behavior).ok()
     }
 
+    /// Whether a file named by the absolute glob `given` may match, when the pattern starts in `directory`.
+    pub(crate) fn may_touch(&self, given: &str, directory: &Path) -> bool {
+        let directory = directory.to_string_lossy();
+        let anchored = directory.split('/').map(|segment| (segment, true));
+        let deep = self.any_depth.then_some(("**", false));
+        let own = self.text.split('/').map(|segment| (segment, false));
+        let ours = anchored.chain(deep).chain(own).filter(|(segment, _)| !segment.is_empty());
+        let theirs: Vec<&str> =
+            given.split('/').filter(|it| !it.is_empty() && *it != ".").collect();
+        // Which beginnings of the glob the pattern so far may stand for.
+        let mut reach = vec![false; theirs.len() + 1];
+        if let Some(start) = reach.first_mut() {
+            *start = true;
+        }
+        for (segment, literal) in ours {
+            let mut next = vec![false; theirs.len() + 1];
+            let mut open = false;
+            for (column, reached) in reach.iter().enumerate() {
+                open |= *reached;
+                if !literal && segment == "**" {
+                    if let Some(cell) = next.get_mut(column) {
+                        *cell = open;
+                    }
+                } else if *reached
+                    && theirs
+                        .get(column)
+                        .is_some_and(|theirs| may_be_same(segment, literal, theirs))
+                    && let Some(cell) = next.get_mut(column + 1)
+                {
+                    *cell = true;
+                }
+            }
+            reach = next;
+        }
+        // What is left of the glob lies beneath.
+        reach.contains(&true)
+    }
+
     fn compile(
         anchor: Anchor,
         text: String,
@@ -134,7 +175,7 @@ impl PathPattern {
         } else {
             glob(&format!("{deep}{base}/**"), fold)?
         };
-        Ok(Self { anchor, itself, beneath, open, text })
+        Ok(Self { anchor, itself, beneath, open, text, any_depth })
     }
 }
 
@@ -148,6 +189,36 @@ pub(crate) fn escape_glob(text: &str) -> String {
         escaped.push(character);
     }
     escaped
+}
+
+/// Whether a segment of a pattern and one of a shell's glob may stand for the same name.
+///
+/// A glob does not name what begins with a dot, unless it begins with one.
+fn may_be_same(ours: &str, literal: bool, theirs: &str) -> bool {
+    if ours.starts_with('.') && theirs.starts_with(['*', '?', '[']) {
+        return false;
+    }
+    let ours = if literal { ours.chars().map(Some).collect() } else { with_holes(ours) };
+    intersects(&ours, &with_holes(theirs))
+}
+
+/// The characters of a glob, with `None` for whatever is special.
+fn with_holes(glob: &str) -> Vec<Option<char>> {
+    let mut characters = glob.chars();
+    let mut holes = Vec::new();
+    while let Some(character) = characters.next() {
+        match character {
+            '*' | '?' => holes.push(None),
+            '[' | '{' => {
+                let close = if character == '[' { ']' } else { '}' };
+                characters.by_ref().find(|next| *next == close);
+                holes.push(None);
+            }
+            '\\' => holes.extend(characters.next().map(Some)),
+            other => holes.push(Some(other)),
+        }
+    }
+    holes
 }
 
 /// Removes `.` segments and doubled slashes; refuses `..`, which could leave the anchor.

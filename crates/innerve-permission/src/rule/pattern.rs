@@ -150,7 +150,7 @@ fn matches_pieces(pieces: &[String], text: &str) -> bool {
 }
 
 /// Whether two texts with holes (`None`) have a common reading.
-fn intersects(left: &[Option<char>], right: &[Option<char>]) -> bool {
+pub(crate) fn intersects(left: &[Option<char>], right: &[Option<char>]) -> bool {
     let width = right.len() + 1;
     let mut row = vec![false; width];
     if let Some(start) = row.first_mut() {

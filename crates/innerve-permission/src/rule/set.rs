@@ -33,7 +33,7 @@ pub struct RuleWarning {
 }
 
 /// Whether a path rule speaks of reading or of changing files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Family {
     Read,
     Edit,
@@ -103,7 +103,7 @@ impl Ruleset {
             if rule.behavior() == Behavior::Allow {
                 continue;
             }
-            if let Some(Spec::Read(pattern) | Spec::Edit(pattern)) = rule.spec()
+            if let Some((_, pattern)) = rule.path()
                 && let Some(target) = pattern.through_links(rule.behavior(), place)
             {
                 self.linked.push((index, target));
@@ -161,12 +161,28 @@ impl Ruleset {
         rules
     }
 
-    /// Any path rule of this kind.
-    pub(crate) fn any_path(&self, behavior: Behavior, family: Family) -> Option<&Rule> {
-        let groups = &self.table(behavior).paths(family).groups;
-        let owners =
-            groups.iter().flat_map(|(_, group)| group.owners.iter().chain(&group.anchored));
-        self.pick(owners.map(|(position, _)| *position).collect()).first().copied()
+    /// A path rule that may match a file which is only known by the glob `given`; by nothing at all, if that is `None`.
+    pub(crate) fn path_maybe(
+        &self,
+        behavior: Behavior,
+        family: Family,
+        given: Option<&str>,
+        anchors: Anchors<'_>,
+    ) -> Option<&Rule> {
+        let linked = self
+            .linked
+            .iter()
+            .filter_map(|(index, pattern)| Some((self.rules.get(*index)?, pattern)));
+        let direct = self.rules.iter().filter_map(|rule| Some((rule, rule.path()?.1)));
+        let mut candidates = direct.chain(linked).filter(|(rule, _)| {
+            rule.behavior() == behavior && rule.path().is_some_and(|(kind, _)| kind == family)
+        });
+        let found = candidates.find(|(_, pattern)| {
+            given.is_none_or(|given| {
+                anchors(&pattern.anchor).iter().any(|directory| pattern.may_touch(given, directory))
+            })
+        });
+        found.map(|(rule, _)| rule)
     }
 
     /// The path rules that match `path`.
@@ -277,10 +293,10 @@ impl Index {
             match rule.spec() {
                 None => match rule.name() {
                     NamePattern::Exact(name) => {
-                        table.blankets.entry(name.clone()).or_default().push(position)
+                        table.blankets.entry(name.clone()).or_default().push(position);
                     }
                     NamePattern::Server(_) | NamePattern::Glob(..) => {
-                        table.blanket_globs.push(position)
+                        table.blanket_globs.push(position);
                     }
                 },
                 Some(Spec::Command(spec)) => {
@@ -291,13 +307,17 @@ impl Index {
                         .filter(|_| !spec.spans && spec.unquoted.is_none())
                     {
                         Some(word) => {
-                            commands.by_word.entry(word.to_owned()).or_default().push(position)
+                            commands.by_word.entry(word.to_owned()).or_default().push(position);
                         }
                         None => commands.open.push(position),
                     }
                 }
-                Some(Spec::Read(pattern)) => add_path(&mut paths, rule, false, position, pattern),
-                Some(Spec::Edit(pattern)) => add_path(&mut paths, rule, true, position, pattern),
+                Some(Spec::Read(pattern)) => {
+                    add_path(&mut paths, rule, Family::Read, position, pattern);
+                }
+                Some(Spec::Edit(pattern)) => {
+                    add_path(&mut paths, rule, Family::Edit, position, pattern);
+                }
                 Some(Spec::Domain(_) | Spec::Agent(_) | Spec::Skill(_) | Spec::Parameter(..)) => {
                     table.scoped.push(position);
                 }
@@ -306,13 +326,16 @@ impl Index {
         }
         for (position, pattern) in linked {
             if let Some(rule) = rules.get(*position) {
-                let edits = matches!(rule.spec(), Some(Spec::Edit(_)));
-                add_path(&mut paths, rule, edits, *position, pattern);
+                let family = rule.path().map_or(Family::Read, |(family, _)| family);
+                add_path(&mut paths, rule, family, *position, pattern);
             }
         }
-        for ((behavior, edits, anchor), patterns) in paths {
+        for ((behavior, family, anchor), patterns) in paths {
             let table = index.table(behavior);
-            let table = if edits { &mut table.edit } else { &mut table.read };
+            let table = match family {
+                Family::Read => &mut table.read,
+                Family::Edit => &mut table.edit,
+            };
             table.groups.push((anchor, PathGroup::new(patterns)));
         }
         index
@@ -327,17 +350,17 @@ impl Index {
     }
 }
 
-type PathKey = (Behavior, bool, Anchor);
+type PathKey = (Behavior, Family, Anchor);
 
 fn add_path<'a>(
     paths: &mut BTreeMap<PathKey, Vec<(usize, &'a PathPattern)>>,
     rule: &Rule,
-    edits: bool,
+    family: Family,
     position: usize,
     pattern: &'a PathPattern,
 ) {
     paths
-        .entry((rule.behavior(), edits, pattern.anchor.clone()))
+        .entry((rule.behavior(), family, pattern.anchor.clone()))
         .or_default()
         .push((position, pattern));
 }

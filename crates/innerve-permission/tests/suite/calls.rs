@@ -10,10 +10,7 @@ use crate::kit::{CWD, HOME, word, world};
 
 #[track_caller]
 fn table(rules: &str, mode: &str, lines: &[(&str, &str)]) {
-    let world = world(rules).mode(mode);
-    for (call, expected) in lines {
-        world.check(call, expected);
-    }
+    world(rules).mode(mode).check_all(lines);
 }
 
 #[test]
@@ -290,7 +287,7 @@ fn a_person_takes_part_whatever_is_allowed() {
     let world = world("allow mcp__a__b").mode("bypassPermissions");
     let facts = CallFacts::new("mcp__a__b", json!({})).with_need(Need::Interaction);
     assert_eq!(word(&world.resolve_facts(&facts)), "ask");
-    assert_eq!(word(&world.clone().mode("dontAsk").resolve_facts(&facts)), "deny");
+    assert_eq!(word(&world.mode("dontAsk").resolve_facts(&facts)), "deny");
 }
 
 #[test]
@@ -437,6 +434,18 @@ fn a_reason_names_the_rule_and_where_it_stands() {
             "accept_edits",
             "default",
         ]
+    );
+}
+
+#[test]
+fn where_nobody_can_answer_a_question_is_a_denial() {
+    let world = world("ask Read(x)").headless();
+    world.check_all(&[("Edit a", "deny"), ("Read x", "deny"), ("Read a", "allow")]);
+    let resolution = world.resolve("Edit a");
+    assert!(
+        resolution.reason.message.contains("nobody can be asked"),
+        "{}",
+        resolution.reason.message
     );
 }
 

@@ -150,6 +150,27 @@ impl World {
         resolve(&self.policy, facts, &self.voices)
     }
 
+    /// Asserts what becomes of many calls, and tells every one that is wrong.
+    #[track_caller]
+    pub(crate) fn check_all(&self, lines: &[(&str, &str)]) {
+        let wrong: Vec<String> = lines
+            .iter()
+            .filter_map(|(call, expected)| {
+                let resolution = self.resolve(call);
+                let reason = &resolution.reason;
+                (word(&resolution) != *expected).then(|| {
+                    format!(
+                        "{call} => {} ({}: {}), not {expected}",
+                        word(&resolution),
+                        reason.code,
+                        reason.message
+                    )
+                })
+            })
+            .collect();
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
     /// Asserts what becomes of a call.
     #[track_caller]
     pub(crate) fn check(&self, call: &str, expected: &str) {

@@ -1,4 +1,11 @@
 //! The engine against the permission vectors, its laws, and hand-made calls.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
 
 mod calls;
 mod kit;

@@ -7,10 +7,7 @@ use crate::kit::world;
 /// Asserts a table: rules, mode, then lines `call => decision`.
 #[track_caller]
 fn table(rules: &str, mode: &str, lines: &[(&str, &str)]) {
-    let world = world(rules).mode(mode);
-    for (call, expected) in lines {
-        world.check(call, expected);
-    }
+    world(rules).mode(mode).check_all(lines);
 }
 
 #[test]
@@ -70,7 +67,7 @@ fn command_patterns_match_words() {
     table(
         "deny Bash(ls *)",
         "default",
-        &[("$ ls -la", "deny"), ("$ ls", "deny"), ("$ lsof", "ask")],
+        &[("$ ls -la", "deny"), ("$ ls", "deny"), ("$ lsof", "allow")],
     );
     table("deny Bash(ls*)", "default", &[("$ lsof -i", "deny")]);
     table("allow Bash(npm *)", "default", &[("$ npm install", "allow"), ("$ npmx", "ask")]);
@@ -316,11 +313,32 @@ fn paths_of_commands_meet_path_rules() {
     );
     table("deny Read(./.env)", "default", &[("$ cat .env", "deny"), ("$ python r.py", "ask")]);
     table("allow Bash(grep:*); deny Read(.env)", "default", &[("$ grep KEY .env", "deny")]);
-    table("deny Read(.env)", "default", &[("$ git show HEAD:.env", "ask"), ("$ cat *.md", "ask")]);
+    table(
+        "deny Read(.env)",
+        "default",
+        &[
+            ("$ git show HEAD:.env", "ask"),
+            ("$ cat *.md", "allow"),
+            ("$ cat *", "allow"),
+            ("$ cat .e*", "ask"),
+            ("$ cat \"$X\"", "ask"),
+        ],
+    );
     table(
         "allow Bash(cat *); deny Read(//etc/passwd)",
         "default",
         &[("$ cat /etc/pass[w]d", "ask")],
+    );
+    table(
+        "deny Read(secret.md); deny Read(/docs/**)",
+        "default",
+        &[
+            ("$ cat *.md", "ask"),
+            ("$ cat *.txt", "allow"),
+            ("$ cat docs/*", "ask"),
+            ("$ cat ./docs*/x", "ask"),
+            ("$ cat src/*", "ask"),
+        ],
     );
     table(
         "allow Bash(npm run build); deny Read(./**/build/**)",
@@ -474,8 +492,8 @@ fn what_cannot_be_read_is_never_allowed_by_a_prefix() {
         .mode("bypassPermissions")
         .headless()
         .check("$ eval \"rm -rf $x\"", "deny");
-    table("deny Bash(git push *)", "default", &[("$ git $X", "ask"), ("$ git log $X", "allow")]);
-    table("deny Read(.env)", "bypassPermissions", &[("$ set -a; . ./.env; env", "ask")]);
+    table("deny Bash(git push *)", "default", &[("$ git $X", "ask"), ("$ git log", "allow")]);
+    table("deny Read(.env)", "bypassPermissions", &[("$ set -a; . ./.env; env", "deny")]);
 }
 
 #[test]
@@ -515,4 +533,46 @@ fn git_runs_what_its_configuration_names() {
     hostile.disk.git_programs.push("./evil.sh".to_owned());
     hostile.check("$ git status", "ask");
     hostile.check("$ ls", "allow");
+}
+
+#[test]
+fn a_cd_that_may_fail_leaves_doubt() {
+    // Had `cd` failed, `gen/x` would be written.
+    table(
+        "deny Edit(/gen/**)",
+        "acceptEdits",
+        &[("$ cd nowhere; echo x > gen/x", "ask"), ("$ cd sub; echo x > gen/x", "allow")],
+    );
+    table(
+        "allow Bash(make *)",
+        "default",
+        &[
+            ("$ cd nowhere && make", "allow"),
+            ("$ cd nowhere; make", "ask"),
+            ("$ cd nowhere && true; make", "ask"),
+            ("$ mkdir -p out && cd out && make", "ask"),
+            ("$ (cd sub && make); make", "allow"),
+            ("$ if true; then cd /etc; fi; make", "ask"),
+            ("$ cd -; make", "ask"),
+        ],
+    );
+    table(
+        "allow Bash(make *); allow Bash(mkdir *)",
+        "default",
+        &[("$ mkdir -p out; cd out; make", "allow")],
+    );
+}
+
+#[test]
+fn what_a_hidden_text_runs_for_certain_is_denied() {
+    table("deny Bash(curl:*)", "default", &[("$ cu\\\nrl https://example.invalid/x", "deny")]);
+    table(
+        "deny Bash(git reset *)",
+        "default",
+        &[("$ bash <<'EOF'\ngit reset --hard origin/main\nEOF", "deny")],
+    );
+    let long = format!("$ rm -rf x; echo {}", "x".repeat(10_000));
+    world("deny Bash(rm *)").check(&long, "deny");
+    let behind = format!("$ echo '{}'; rm -rf x", "x".repeat(10_000));
+    world("deny Bash(rm *)").mode("bypassPermissions").check(&behind, "ask");
 }

@@ -2,10 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use innerve_bash::{Analysis, Class, Command, Context, Word, analyze_in};
+use innerve_bash::{
+    Analysis, Class, Command, Effect, Effects, RedirectionKind, Word, analyze, analyze_in,
+};
 
+use super::walk::Walk;
 use super::{MAX_COMMAND, opaque};
 use crate::facts::{CallFacts, EffectSet, Need, Part, PathTarget, Place, Target, words};
+
+/// Shells that read commands from their input.
+const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh"];
+
+/// Stands for an operand whose text is not known.
+const UNKNOWN: &str = "…";
 
 pub(crate) fn facts(strict: CallFacts, command: &str, place: Place<'_>) -> CallFacts {
     if command.len() > MAX_COMMAND {
@@ -13,81 +22,57 @@ pub(crate) fn facts(strict: CallFacts, command: &str, place: Place<'_>) -> CallF
         return opaque(strict, command, "too_large", &message);
     }
     let analysis = analyze_in(command, place.cwd.to_str());
-    let parts = parts(analysis.commands(), place);
     let mut facts = match &analysis {
-        Analysis::Opaque(found) => {
-            opaque(strict, command, found.reason.code.name(), &found.reason.message)
-        }
         Analysis::Commands(_) => {
             let mut facts = strict.with_need(Need::ByTargets);
             facts.command = Some(command.to_owned());
             facts
         }
+        Analysis::Opaque(found) => {
+            opaque(strict, command, found.reason.code.name(), &found.reason.message)
+        }
     };
     facts.effects = analysis.effects().into();
     facts.complete = analysis.complete();
-    facts.parts = parts;
+    facts.parts = parts(command, analysis.commands(), place);
+    if facts.opaque.is_some() {
+        facts.parts.extend(hidden(command, analysis.commands(), place));
+    }
     facts
 }
 
-fn parts(commands: &[Command], place: Place<'_>) -> Vec<Part> {
-    let mut walk = Walk::new(place);
-    commands.iter().map(|command| walk.part(command)).collect()
+fn parts(text: &str, commands: &[Command], place: Place<'_>) -> Vec<Part> {
+    let mut walk = Walk::new(text, place);
+    commands
+        .iter()
+        .map(|command| {
+            let cwd = walk.enter(command);
+            let part = build(command, cwd.as_deref(), place);
+            walk.leave(command, &part);
+            part
+        })
+        .collect()
 }
 
-/// The directory as the commands change it, one for the text and one for what runs in subshells.
-struct Walk<'a> {
-    place: Place<'a>,
-    top: Option<PathBuf>,
-    inner: Option<Option<PathBuf>>,
-    /// Directories that an earlier part makes.
-    made: Vec<PathBuf>,
-}
-
-impl<'a> Walk<'a> {
-    fn new(place: Place<'a>) -> Self {
-        Self { place, top: Some(place.cwd.to_path_buf()), inner: None, made: Vec::new() }
+/// What a command that is not understood runs for certain all the same, for deny and ask rules: the commands of the text
+/// with its continued lines joined, and of literal text that is given to a shell.
+fn hidden(text: &str, found: &[Command], place: Place<'_>) -> Vec<Part> {
+    let mut texts = Vec::new();
+    let joined = text.replace("\\\n", "");
+    if joined != text {
+        texts.push(joined);
     }
-
-    fn part(&mut self, command: &Command) -> Part {
-        let isolated = match command.context {
-            Context::Substitution | Context::Subshell | Context::Background => true,
-            Context::Top | Context::Function | Context::Loop | Context::Condition => false,
-        };
-        let cwd = if isolated {
-            self.inner.clone().unwrap_or_else(|| self.top.clone())
-        } else {
-            self.top.clone()
-        };
-        let part = build(command, cwd.as_deref(), self.place);
-        let name = part.argv.first().and_then(Option::as_deref);
-        if name == Some("mkdir") {
-            self.made.extend(part.targets.iter().filter_map(|target| target.path()?.path.clone()));
+    for command in found {
+        let name = command.name().map(|name| name.rsplit('/').next().unwrap_or(name));
+        if name.is_some_and(|name| SHELLS.contains(&name)) {
+            let given = command.redirections.iter().filter(|it| it.kind == RedirectionKind::Text);
+            texts.extend(given.filter_map(|it| it.target.literal()).map(str::to_owned));
         }
-        let moves = matches!(name, Some("cd" | "pushd" | "popd"));
-        if moves {
-            // In a loop, a branch or a function nobody knows whether and how often it happens.
-            let certain = isolated || command.context == Context::Top;
-            let destination = if certain { self.destination(&part) } else { None };
-            if isolated {
-                self.inner = Some(destination);
-            } else {
-                self.top = destination;
-                self.inner = None;
-            }
-        }
-        part
     }
-
-    /// Where a `cd` leads; `None` if that is not certain.
-    fn destination(&self, part: &Part) -> Option<PathBuf> {
-        let path = match part.targets.as_slice() {
-            [Target::Read(target)] => target.path.clone()?,
-            _ => return None,
-        };
-        // A `cd` that fails leaves the rest where it was.
-        (self.made.contains(&path) || self.place.disk.resolve(&path).exists).then_some(path)
-    }
+    texts
+        .iter()
+        .flat_map(|text| parts(text, analyze_in(text, place.cwd.to_str()).commands(), place))
+        .collect()
 }
 
 fn build(command: &Command, cwd: Option<&Path>, place: Place<'_>) -> Part {
@@ -98,7 +83,7 @@ fn build(command: &Command, cwd: Option<&Path>, place: Place<'_>) -> Part {
     let targets = match name {
         Some("cd" | "pushd") => vec![Target::Read(directory(&argv, cwd, place))],
         Some("popd") => vec![Target::Read(PathTarget::unknown("popd"))],
-        _ => touched(command, &argv, cwd, place),
+        Some(_) | None => touched(command, &argv, cwd, place),
     };
     let assignments = command
         .assignments
@@ -111,7 +96,7 @@ fn build(command: &Command, cwd: Option<&Path>, place: Place<'_>) -> Part {
         argv,
         assignments,
         unwrapped_from: command.unwrapped_from.clone(),
-        read_only: command.class <= Class::ReadOnly || only_redirects(command, &redirected),
+        read_only: only_reads(command, &redirected),
         neutral: command.class == Class::Neutral,
         effects: EffectSet::from(command.effects),
         complete: command.complete,
@@ -120,11 +105,39 @@ fn build(command: &Command, cwd: Option<&Path>, place: Place<'_>) -> Part {
         cwd: cwd.map(Path::to_path_buf),
         concern: None,
     };
-    if name == Some("git") && part.read_only {
+    if name == Some("git") && (part.read_only || reads_here(command, &part)) {
         part.concern = git_concern(cwd, place);
         part.read_only = part.concern.is_none();
     }
     part
+}
+
+/// Whether the command itself changes nothing: its redirections, and the secrets it may read, are judged on their own.
+fn only_reads(command: &Command, redirected: &[Target]) -> bool {
+    if command.class <= Class::ReadOnly {
+        return true;
+    }
+    let writes = redirected.iter().filter(|target| matches!(target, Target::Write(_))).count();
+    let allowed = match writes {
+        0 => Effects::of(&[Effect::Read, Effect::Secret]),
+        _ => Effects::of(&[Effect::Read, Effect::Secret, Effect::Write]),
+    };
+    command.complete
+        && !command.effects.is_empty()
+        && command.effects.union(allowed) == allowed
+        && command.deletes.is_empty()
+        && command.writes.len() <= writes
+        && command.assignments.iter().all(words::is_harmless)
+}
+
+/// Whether a git command only reads, where the analyzer doubted its directory and the place knows it.
+fn reads_here(command: &Command, part: &Part) -> bool {
+    let words: Option<Vec<&str>> = command.argv.iter().map(Word::literal).collect();
+    let Some(words) = words.filter(|_| part.cwd.is_some() && command.assignments.is_empty()) else {
+        return false;
+    };
+    let quoted: Vec<String> = words.iter().map(|word| words::quote(word)).collect();
+    part.redirected.is_empty() && analyze(&quoted.join(" ")).class() <= Class::ReadOnly
 }
 
 /// What keeps a git command that reads from being free: git runs programs that the repository's configuration names.
@@ -137,10 +150,9 @@ fn git_concern(cwd: Option<&Path>, place: Place<'_>) -> Option<(String, String)>
         return concern(format!("git runs in another repository, `{}`", cwd.display()));
     }
     let programs = place.disk.git_programs(cwd);
-    match programs.first() {
-        None => None,
-        Some(program) => concern(format!("git's configuration here runs `{program}`")),
-    }
+    programs
+        .first()
+        .and_then(|program| concern(format!("git's configuration here runs `{program}`")))
 }
 
 /// The directory operand of `cd`.
@@ -149,43 +161,40 @@ fn directory(argv: &[Option<String>], cwd: Option<&Path>, place: Place<'_>) -> P
         argv.iter().skip(1).filter(|word| !matches!(word.as_deref(), Some("--" | "-P" | "-L")));
     match (operands.next(), operands.next()) {
         (None, _) => PathTarget::new("~", place),
-        // `cd -` goes where it was before, and with CDPATH or options nobody knows.
+        // Where `cd -` goes is not known; options and more operands are odd.
         (Some(Some(operand)), None) if !operand.starts_with('-') && !operand.is_empty() => {
             PathTarget::within(operand, cwd, place)
         }
-        _ => PathTarget::unknown("cd"),
+        (Some(_), _) => PathTarget::unknown("cd"),
     }
 }
 
 /// The files of the redirections.
 fn redirected(command: &Command, cwd: Option<&Path>, place: Place<'_>) -> Vec<Target> {
-    use innerve_bash::RedirectionKind as Kind;
     let mut targets = Vec::new();
     for redirection in &command.redirections {
-        let path = |word: &Word| match words::value(word, cwd, place) {
-            Some(given) if given.starts_with("/dev/tcp/") || given.starts_with("/dev/udp/") => {
-                PathTarget::unknown(given)
-            }
-            Some(given) => PathTarget::within(&given, cwd, place),
-            None => PathTarget::unknown(raw(word)),
-        };
         match redirection.kind {
-            Kind::Read => targets.push(Target::Read(path(&redirection.target))),
-            Kind::Write | Kind::Append => {
+            RedirectionKind::Read => {
+                targets.push(Target::Read(file(&redirection.target, cwd, place)));
+            }
+            RedirectionKind::Write | RedirectionKind::Append => {
                 if !is_harmless_device(&redirection.target) {
-                    targets.push(Target::Write(path(&redirection.target)));
+                    targets.push(Target::Write(file(&redirection.target, cwd, place)));
                 }
             }
-            Kind::Duplicate | Kind::Text => {}
+            RedirectionKind::Duplicate | RedirectionKind::Text => {}
         }
     }
     targets
 }
 
-fn raw(word: &Word) -> &str {
-    match word {
-        Word::Literal(text) => text,
-        Word::Dynamic(dynamic) => &dynamic.raw,
+/// The file that a redirection names; one that bash takes for a network connection is not known.
+fn file(word: &Word, cwd: Option<&Path>, place: Place<'_>) -> PathTarget {
+    match words::value(word, cwd, place) {
+        Some(given) if !given.starts_with("/dev/tcp/") && !given.starts_with("/dev/udp/") => {
+            PathTarget::within(&given, cwd, place)
+        }
+        Some(_) | None => PathTarget::unknown(words::shape(word, cwd, place)),
     }
 }
 
@@ -193,18 +202,8 @@ fn is_harmless_device(word: &Word) -> bool {
     matches!(word.literal(), Some("/dev/null" | "/dev/stdout" | "/dev/stderr"))
 }
 
-/// Whether the command itself writes nothing, so that only its redirections do.
-fn only_redirects(command: &Command, redirected: &[Target]) -> bool {
-    let writes = redirected.iter().filter(|target| matches!(target, Target::Write(_))).count();
-    let harmless =
-        innerve_bash::Effects::of(&[innerve_bash::Effect::Read, innerve_bash::Effect::Write]);
-    writes > 0
-        && command.complete
-        && command.class == Class::Write
-        && command.effects.union(harmless) == harmless
-        && command.deletes.is_empty()
-        && command.writes.len() <= writes
-}
+/// Operands of one kind, and the target each of them is.
+type Operands<'a> = (&'a [Option<String>], fn(PathTarget) -> Target);
 
 /// What the operands touch: the analyzer's lists, with words that the place can tell filled in.
 fn touched(
@@ -213,13 +212,15 @@ fn touched(
     cwd: Option<&Path>,
     place: Place<'_>,
 ) -> Vec<Target> {
-    let words =
+    let dynamic =
         || command.argv.iter().zip(argv).skip(1).filter(|(word, _)| word.literal().is_none());
-    let filled: Vec<&str> = words().filter_map(|(_, value)| value.as_deref()).collect();
-    let unknown: Vec<&str> =
-        words().filter(|(_, value)| value.is_none()).map(|(word, _)| raw(word)).collect();
+    let filled: Vec<&str> = dynamic().filter_map(|(_, value)| value.as_deref()).collect();
+    let unknown: Vec<String> = dynamic()
+        .filter(|(_, value)| value.is_none())
+        .map(|(word, _)| words::shape(word, cwd, place))
+        .collect();
     let mut targets = Vec::new();
-    let lists: [(&[Option<String>], fn(PathTarget) -> Target); 3] = [
+    let lists: [Operands<'_>; 3] = [
         (&command.reads, Target::Read),
         (&command.writes, Target::Write),
         (&command.deletes, Target::Delete),
@@ -228,14 +229,18 @@ fn touched(
         for given in list.iter().flatten() {
             targets.push(target(PathTarget::within(given, Some(place.cwd), place)));
         }
-        let dynamic = list.iter().filter(|given| given.is_none()).count();
-        if dynamic == 0 {
+        if list.iter().all(Option::is_some) {
+            // A `cd` before it may have failed, and then the path is another one.
+            if cwd.is_none() && list.iter().flatten().any(|given| !given.starts_with('/')) {
+                targets.push(target(PathTarget::unknown(UNKNOWN)));
+            }
             continue;
         }
         // Which word stands behind an unknown operand is not told, so each may.
         targets.extend(filled.iter().map(|given| target(PathTarget::within(given, cwd, place))));
-        if !unknown.is_empty() || filled.is_empty() {
-            targets.push(target(PathTarget::unknown(unknown.join(" "))));
+        targets.extend(unknown.iter().map(|given| target(PathTarget::unknown(given))));
+        if unknown.is_empty() && filled.is_empty() {
+            targets.push(target(PathTarget::unknown(UNKNOWN)));
         }
     }
     if let [Some(name), Some(file), ..] = argv
@@ -244,4 +249,12 @@ fn touched(
         targets.push(Target::Read(PathTarget::within(file, cwd, place)));
     }
     targets
+}
+
+/// The path that a `cd` leads to, links resolved.
+pub(super) fn destination(part: &Part) -> Option<(PathBuf, PathBuf)> {
+    match part.targets.as_slice() {
+        [Target::Read(target)] => Some((target.path.clone()?, target.real.clone()?)),
+        _ => None,
+    }
 }

@@ -245,6 +245,7 @@ impl PathTarget {
         } else {
             None
         };
+        let real = real.filter(|real| lexical::collapse(real) == *real);
         Self { given: given.to_owned(), path: Some(path), real }
     }
 }

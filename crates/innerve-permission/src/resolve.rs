@@ -15,8 +15,8 @@ use call::Call;
 use reasons::reason;
 
 use crate::{
-    Behavior, CallFacts, Decision, HookVoice, Link, LinkOutcome, Need, Objection, PermissionMode,
-    Policy, Reason, ReasonKind, Resolution, Target, Verdict, Voices,
+    Behavior, CallFacts, Decision, HookVoice, Link, LinkOutcome, Need, Objection, PathTarget,
+    PermissionMode, Policy, Reason, ReasonKind, Resolution, Target, Verdict, Voices,
 };
 
 /// Resolves a call: a pure function.
@@ -189,6 +189,15 @@ pub fn resolve(policy: &Policy, facts: &CallFacts, voices: &Voices) -> Resolutio
         return chain.ask_or_classify("classifier", why);
     }
     chain.ask("default", why)
+}
+
+impl Policy {
+    /// Whether a deny rule about reading hides the file, so that searches and lists must leave it out.
+    pub fn hides(&self, path: &PathTarget) -> bool {
+        let facts = CallFacts::new("Read", serde_json::Value::Null);
+        let call = Call { policy: self, facts: &facts, voices: &Voices::default() };
+        rules::of_target(call, Behavior::Deny, &Target::Read(path.clone())).certain.is_some()
+    }
 }
 
 /// The chain as far as it has been walked.

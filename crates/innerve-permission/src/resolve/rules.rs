@@ -184,7 +184,7 @@ fn of_whole_command(call: Call<'_>, behavior: Behavior) -> Found<'_> {
 }
 
 /// Path rules on a target: a read by the rules about reading; a change by those about editing, and by a deny of reading.
-fn of_target<'a>(call: Call<'a>, behavior: Behavior, target: &Target) -> Found<'a> {
+pub(super) fn of_target<'a>(call: Call<'a>, behavior: Behavior, target: &Target) -> Found<'a> {
     match target {
         Target::Read(path) => of_path(call, behavior, Family::Read, path),
         Target::Write(path) | Target::Delete(path) => {

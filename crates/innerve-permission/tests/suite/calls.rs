@@ -1,7 +1,7 @@
 //! Calls of tools other than the shell: paths, hosts, agents, modes.
 
 use innerve_permission::{
-    CallFacts, Decision, HookVoice, Need, NoDisk, Objection, Place, Verdict, facts,
+    CallFacts, Decision, HookVoice, Need, NoDisk, Objection, PathTarget, Place, Verdict, facts,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -435,6 +435,15 @@ fn a_reason_names_the_rule_and_where_it_stands() {
             "default",
         ]
     );
+}
+
+#[test]
+fn denied_files_are_hidden_from_searches() {
+    let world = world("deny Read(*.pem); deny Read(~/.ssh/**); ask Read(a)");
+    for (path, hidden) in [("k.pem", true), ("a/k.pem", true), ("a", false), ("project/key", true)]
+    {
+        assert_eq!(world.policy.hides(&PathTarget::new(path, world.place())), hidden, "{path}");
+    }
 }
 
 #[test]

@@ -105,9 +105,8 @@ fn build(command: &Command, cwd: Option<&Path>, place: Place<'_>) -> Part {
         cwd: cwd.map(Path::to_path_buf),
         concern: None,
     };
-    if name == Some("git") && (part.read_only || reads_here(command, &part)) {
-        part.concern = git_concern(cwd, place);
-        part.read_only = part.concern.is_none();
+    if name == Some("git") {
+        judge_git(command, &mut part, place);
     }
     part
 }
@@ -130,26 +129,45 @@ fn only_reads(command: &Command, redirected: &[Target]) -> bool {
         && command.assignments.iter().all(words::is_harmless)
 }
 
-/// Whether a git command only reads, where the analyzer doubted its directory and the place knows it.
-fn reads_here(command: &Command, part: &Part) -> bool {
-    let words: Option<Vec<&str>> = command.argv.iter().map(Word::literal).collect();
-    let Some(words) = words.filter(|_| part.cwd.is_some() && command.assignments.is_empty()) else {
-        return false;
-    };
-    let quoted: Vec<String> = words.iter().map(|word| words::quote(word)).collect();
-    part.redirected.is_empty() && analyze(&quoted.join(" ")).class() <= Class::ReadOnly
+/// Whether a git command only reads *here*: git runs programs that the configuration of its repository names, and only
+/// the place knows which repository that is.
+fn judge_git(command: &Command, part: &mut Part, place: Place<'_>) {
+    let mut words = part.argv.iter().skip(1).map(Option::as_deref).peekable();
+    let mut directory = part.cwd.clone();
+    let mut moved = false;
+    while words.peek() == Some(&Some("-C")) {
+        words.next();
+        let Some(Some(operand)) = words.next() else { return };
+        directory = directory.and_then(|cwd| PathTarget::within(operand, Some(&cwd), place).real);
+        moved = true;
+    }
+    if !part.read_only {
+        // The analyzer doubts every directory that it cannot follow.
+        let rest: Option<Vec<String>> = words.map(|word| word.map(words::quote)).collect();
+        let Some(rest) =
+            rest.filter(|_| part.redirected.is_empty() && command.assignments.is_empty())
+        else {
+            return;
+        };
+        let plain = format!("git {}", rest.join(" "));
+        if (part.cwd.is_none() && !moved) || analyze(&plain).class() > Class::ReadOnly {
+            return;
+        }
+    }
+    part.concern = git_concern(directory.as_deref(), place);
+    part.read_only = part.concern.is_none();
 }
 
-/// What keeps a git command that reads from being free: git runs programs that the repository's configuration names.
-fn git_concern(cwd: Option<&Path>, place: Place<'_>) -> Option<(String, String)> {
+/// What keeps a git command that reads from being free in this directory.
+fn git_concern(directory: Option<&Path>, place: Place<'_>) -> Option<(String, String)> {
     let concern = |message: String| Some(("git_config".to_owned(), message));
-    let Some(cwd) = cwd else {
+    let Some(directory) = directory else {
         return concern("git runs in a directory that is not known".to_owned());
     };
-    if cwd != place.cwd && !place.disk.same_working_tree(place.cwd, cwd) {
-        return concern(format!("git runs in another repository, `{}`", cwd.display()));
+    if directory != place.cwd && !place.disk.same_working_tree(place.cwd, directory) {
+        return concern(format!("git runs in another repository, `{}`", directory.display()));
     }
-    let programs = place.disk.git_programs(cwd);
+    let programs = place.disk.git_programs(directory);
     programs
         .first()
         .and_then(|program| concern(format!("git's configuration here runs `{program}`")))

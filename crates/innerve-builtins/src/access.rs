@@ -96,17 +96,9 @@ impl FileAccess {
                 ToolError::io(&what, &error)
             })?;
         }
-        self.files.write(path, after, condition).await.map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => ToolError::new(
-                code::EXISTS,
-                format!(
-                    "`{}` has been made by someone else meanwhile; read it first",
-                    path.display()
-                ),
-            ),
-            io::ErrorKind::StaleNetworkFileHandle => stale(path),
-            _ => ToolError::io(&format!("`{}` could not be written", path.display()), &error),
-        })?;
+        if let Err(error) = self.files.write(path, after, condition).await {
+            return Err(not_written(path, &error));
+        }
         let modified = self.files.metadata(path).await.ok().and_then(|meta| meta.modified);
         Ok(ReadRecord {
             content_hash: after_hash,
@@ -116,6 +108,18 @@ impl FileAccess {
             partial: false,
         })
     }
+}
+
+fn not_written(path: &Path, error: &io::Error) -> ToolError {
+    if error.kind() == io::ErrorKind::AlreadyExists {
+        let message =
+            format!("`{}` has been made by someone else meanwhile; read it first", path.display());
+        return ToolError::new(code::EXISTS, message);
+    }
+    if error.kind() == io::ErrorKind::StaleNetworkFileHandle {
+        return stale(path);
+    }
+    ToolError::io(&format!("`{}` could not be written and is as it was", path.display()), error)
 }
 
 pub(crate) fn stale(path: &Path) -> ToolError {

@@ -141,13 +141,11 @@ impl AgentTool {
         let types = self.spawner.agent_types();
         let exact = types.iter().find(|known| known.name == name);
         let any_case = || types.iter().find(|known| known.name.eq_ignore_ascii_case(name.trim()));
-        match exact.or_else(any_case) {
-            Some(known) => Ok(known.name.clone()),
-            None => {
-                let available = types.into_iter().map(|known| known.name).collect();
-                Err(failed(&SubagentError::UnknownType { name: name.to_owned(), available }))
-            }
+        if let Some(known) = exact.or_else(any_case) {
+            return Ok(known.name.clone());
         }
+        let available = types.into_iter().map(|known| known.name).collect();
+        Err(failed(&SubagentError::UnknownType { name: name.to_owned(), available }))
     }
 }
 
@@ -155,7 +153,9 @@ fn failed(error: &SubagentError) -> ToolError {
     let code = match error {
         SubagentError::Interrupted => tool_code::INTERRUPTED,
         SubagentError::UnknownType { .. } => tool_code::INVALID,
-        _ => code::AGENT,
+        SubagentError::Limit(_) | SubagentError::Unsupported(_) | SubagentError::Failed(_) | _ => {
+            code::AGENT
+        }
     };
     ToolError::new(code, error.to_string())
 }

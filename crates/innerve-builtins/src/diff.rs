@@ -146,7 +146,8 @@ mod tests {
 
     #[test]
     fn hunks_have_the_line_numbers_of_both_files() {
-        let before: String = (1..=40).map(|n| format!("{n}\n")).collect();
+        let numbers: Vec<String> = (1..=40).map(|number| number.to_string()).collect();
+        let before = numbers.join("\n") + "\n";
         let after = before.replace("\n20\n", "\nx\ny\n").replace("\n35\n", "\n");
         let diff = Diff::between(before.as_bytes(), after.as_bytes());
         let places: Vec<_> = diff

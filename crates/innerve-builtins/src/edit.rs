@@ -319,6 +319,6 @@ impl Tool for EditTool {
     }
 
     fn timeout(&self, _input: &EditInput) -> Option<Duration> {
-        Some(Duration::from_secs(120))
+        Some(Duration::from_mins(2))
     }
 }

@@ -123,8 +123,7 @@ impl Search {
             let message = format!("`{}` is not a directory", self.base.display());
             return Err(ToolError::invalid(message));
         }
-        let best: Mutex<(Best<(Reverse<SystemTime>, PathBuf), ()>, usize)> =
-            Mutex::new((Best::new(MAX_FILES, usize::MAX), 0));
+        let best = Mutex::new((Best::new(MAX_FILES, usize::MAX), 0));
         walk(&self.base, IgnoreFiles::Disregard, self.hidden.clone()).build_parallel().run(|| {
             Box::new(|entry| {
                 if limits.is_over() {

@@ -17,6 +17,10 @@ pub mod read;
 #[cfg(feature = "write")]
 pub mod write;
 
+#[cfg_attr(
+    not(any(feature = "edit", feature = "write")),
+    expect(dead_code, reason = "changes need more of it than reads")
+)]
 mod access;
 #[cfg(all(
     feature = "agent",
@@ -30,13 +34,24 @@ mod access;
 mod assembly;
 pub mod code;
 #[cfg(any(feature = "edit", feature = "write"))]
+#[cfg_attr(not(feature = "edit"), expect(dead_code, reason = "Edit alone shows a snippet"))]
 mod diff;
+#[cfg_attr(
+    not(all(
+        any(feature = "read", feature = "edit"),
+        any(feature = "grep", feature = "glob"),
+        any(feature = "edit", feature = "write")
+    )),
+    expect(dead_code, reason = "each tool needs its part of it")
+)]
 mod paths;
 #[cfg(any(feature = "agent", feature = "grep"))]
 mod schema;
 #[cfg(any(feature = "grep", feature = "glob"))]
+#[cfg_attr(not(feature = "grep"), expect(dead_code, reason = "Glob disregards ignore files"))]
 mod search;
 #[cfg(any(feature = "read", feature = "edit", feature = "write"))]
+#[cfg_attr(not(feature = "edit"), expect(dead_code, reason = "Edit alone needs all of it"))]
 mod text;
 
 pub use access::{FileAccess, Hidden, content_hash};

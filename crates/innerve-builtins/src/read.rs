@@ -488,6 +488,6 @@ impl Tool for ReadTool {
     }
 
     fn timeout(&self, _input: &ReadInput) -> Option<Duration> {
-        Some(Duration::from_secs(120))
+        Some(Duration::from_mins(2))
     }
 }

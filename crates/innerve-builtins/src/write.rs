@@ -185,6 +185,6 @@ impl Tool for WriteTool {
     }
 
     fn timeout(&self, _input: &WriteInput) -> Option<Duration> {
-        Some(Duration::from_secs(120))
+        Some(Duration::from_mins(2))
     }
 }

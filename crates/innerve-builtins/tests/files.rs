@@ -2,8 +2,6 @@
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
     clippy::string_slice,
     reason = "a test says no by a panic"
 )]

@@ -6,7 +6,7 @@ use grep_matcher::Matcher as _;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
 
 use super::OutputMode;
-use super::query::Query;
+use super::query::{Lines, Query};
 use crate::search::Limits;
 
 /// Longer lines are elided to this many characters around their first match.
@@ -110,7 +110,7 @@ impl Sink for Collect<'_> {
             }
             OutputMode::Count => {
                 let mut count = 1;
-                if self.query.multiline {
+                if self.query.lines == Lines::Spanned {
                     count = 0;
                     let each = |_| {
                         count += 1;
@@ -142,7 +142,7 @@ impl Sink for Collect<'_> {
                         break;
                     }
                     let between = bytes.get(passed..place.start()).unwrap_or_default();
-                    line += between.iter().filter(|byte| **byte == b'\n').count() as u64;
+                    line += between.iter().map(|byte| u64::from(*byte == b'\n')).sum::<u64>();
                     passed = place.start();
                     let text = bytes.get(place.start()..place.end()).unwrap_or_default();
                     for (number, text) in (line..).zip(text.split(|byte| *byte == b'\n')) {

@@ -33,8 +33,7 @@ pub(super) struct Query {
     pub(super) after: usize,
     pub(super) line_numbers: bool,
     pub(super) only_matching: bool,
-    pub(super) multiline: bool,
-    pub(super) crlf: bool,
+    pub(super) lines: Lines,
     pub(super) offset: usize,
     /// Results on the page; `None` is all of them.
     pub(super) limit: Option<usize>,
@@ -66,8 +65,7 @@ impl Query {
             after: if shows_context { lines(input.after) } else { 0 },
             line_numbers: input.line_numbers.unwrap_or(true),
             only_matching,
-            multiline: input.multiline.unwrap_or(false),
-            crlf: is_crlf(input),
+            lines: Lines::of(input),
             offset: input.offset.unwrap_or(0),
             limit: Some(input.head_limit.unwrap_or(DEFAULT_PAGE)).filter(|limit| *limit > 0),
         })
@@ -79,22 +77,22 @@ fn refused(message: String) -> ToolError {
 }
 
 fn matcher(input: &GrepInput) -> Result<RegexMatcher, ToolError> {
-    let multiline = input.multiline.unwrap_or(false);
+    let lines = Lines::of(input);
     let mut builder = RegexMatcherBuilder::new();
     builder
         .case_insensitive(input.ignore_case.unwrap_or(false))
         .multi_line(true)
-        .dot_matches_new_line(multiline)
+        .dot_matches_new_line(lines == Lines::Spanned)
         .size_limit(MAX_PATTERN_MEMORY)
         .dfa_size_limit(MAX_STATE_MEMORY);
-    if is_crlf(input) {
-        builder.crlf(true);
-    } else if !multiline {
-        builder.line_terminator(Some(b'\n'));
+    match lines {
+        Lines::Lf => drop(builder.line_terminator(Some(b'\n'))),
+        Lines::CrLf => drop(builder.crlf(true)),
+        Lines::Spanned => {}
     }
     builder.build(&input.pattern).map_err(|error| {
         let mut message = format!("the pattern cannot be used: {error}");
-        if !multiline && input.pattern.contains("\\n") {
+        if lines != Lines::Spanned && input.pattern.contains("\\n") {
             message.push_str("; set multiline to match across lines");
         } else {
             message.push_str("; escape characters that are meant as they are, as in `\\(`");
@@ -103,9 +101,27 @@ fn matcher(input: &GrepInput) -> Result<RegexMatcher, ToolError> {
     })
 }
 
-/// Whether CRLF ends a line: only an end of line in the pattern can tell the difference, and the rest is faster without.
-fn is_crlf(input: &GrepInput) -> bool {
-    input.pattern.contains('$') && !input.multiline.unwrap_or(false)
+/// What a line is to a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lines {
+    /// Text that ends in a line feed; a match lies within it.
+    Lf,
+    /// As `Lf`, but an end of line in the pattern also matches before CRLF; slower.
+    CrLf,
+    /// Nothing: a match may span several.
+    Spanned,
+}
+
+impl Lines {
+    fn of(input: &GrepInput) -> Self {
+        if input.multiline.unwrap_or(false) {
+            Self::Spanned
+        } else if input.pattern.contains('$') {
+            Self::CrLf
+        } else {
+            Self::Lf
+        }
+    }
 }
 
 fn types(input: &GrepInput) -> Result<Option<Types>, ToolError> {

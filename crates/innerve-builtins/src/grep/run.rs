@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -13,7 +14,7 @@ use ignore::WalkState;
 use innerve_tool::{ToolError, code as tool_code};
 
 use super::collect::{Collect, Line};
-use super::query::Query;
+use super::query::{Lines, Query};
 use super::{GrepOutput, OutputMode, page};
 use crate::code;
 use crate::paths::shown;
@@ -37,8 +38,6 @@ pub(super) struct Tally {
     pub(super) files: usize,
     /// Matches in all files.
     pub(super) matches: usize,
-    /// Files that were searched.
-    searched: usize,
     failed: usize,
     first_failure: Option<String>,
 }
@@ -47,6 +46,8 @@ struct Search<'a> {
     query: &'a Query,
     limits: &'a Limits,
     tally: Mutex<Tally>,
+    /// Files that were searched.
+    searched: AtomicUsize,
     window: usize,
 }
 
@@ -59,11 +60,11 @@ pub(super) fn run(query: &Query, limits: &Limits) -> Result<GrepOutput, ToolErro
         best: Best::new(window, MAX_BYTES),
         files: 0,
         matches: 0,
-        searched: 0,
         failed: 0,
         first_failure: None,
     };
-    let search = Search { query, limits, tally: Mutex::new(tally), window };
+    let search =
+        Search { query, limits, tally: Mutex::new(tally), searched: AtomicUsize::new(0), window };
     if root.is_dir() {
         search.directory();
     } else if root.is_file() {
@@ -73,6 +74,7 @@ pub(super) fn run(query: &Query, limits: &Limits) -> Result<GrepOutput, ToolErro
             format!("`{}` is a device, FIFO or socket, not a regular file", query.root.display());
         return Err(ToolError::new(code::NOT_A_FILE, message));
     }
+    let searched = search.searched.into_inner();
     let tally = search.tally.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some(error) = limits.error().filter(|_| tally.files == 0 || !limits.timed_out()) {
         return Err(error);
@@ -90,7 +92,7 @@ pub(super) fn run(query: &Query, limits: &Limits) -> Result<GrepOutput, ToolErro
             plural(tally.failed, "file")
         ));
     }
-    if tally.files == 0 && root.is_dir() && has_ignored_files(query, tally.searched) {
+    if tally.files == 0 && root.is_dir() && has_ignored_files(query, searched) {
         notes.push(
             "Files that .gitignore and other ignore files name were not searched; give their path to search them."
                 .to_owned(),
@@ -161,13 +163,15 @@ impl Search<'_> {
     }
 
     fn searcher(&self) -> Searcher {
-        let memory = if self.query.multiline { MAX_MULTILINE_FILE } else { MAX_LINE };
-        let line_end =
-            if self.query.crlf { LineTerminator::crlf() } else { LineTerminator::byte(b'\n') };
+        let (memory, line_end) = match self.query.lines {
+            Lines::Lf => (MAX_LINE, LineTerminator::byte(b'\n')),
+            Lines::CrLf => (MAX_LINE, LineTerminator::crlf()),
+            Lines::Spanned => (MAX_MULTILINE_FILE, LineTerminator::byte(b'\n')),
+        };
         SearcherBuilder::new()
             .line_terminator(line_end)
             .line_number(self.query.mode == OutputMode::Content)
-            .multi_line(self.query.multiline)
+            .multi_line(self.query.lines == Lines::Spanned)
             .before_context(self.query.before)
             .after_context(self.query.after)
             .heap_limit(Some(memory))
@@ -176,15 +180,12 @@ impl Search<'_> {
     }
 
     fn file(&self, searcher: &mut Searcher, path: &Path) {
+        self.searched.fetch_add(1, Ordering::Relaxed);
         let key = self.key(path);
-        let (has_room, window) = {
-            let mut tally = self.tally();
-            tally.searched += 1;
-            // What files are new is known only once they match.
-            let has_room = key.as_ref().is_none_or(|key| tally.best.has_room_for(key));
-            (has_room, self.window)
-        };
-        let kept = if has_room { window } else { 0 };
+        // Lines that could not be on the page are counted only.
+        let has_room = self.query.mode != OutputMode::Content
+            || key.as_ref().is_none_or(|key| self.tally().best.has_room_for(key));
+        let kept = if has_room { self.window } else { 0 };
         let mut found = Collect::new(self.query, self.limits, kept, MAX_BYTES);
         let result = File::open(path).and_then(|file| {
             let reader = Watched { file, limits: self.limits };

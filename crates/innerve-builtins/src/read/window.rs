@@ -127,7 +127,7 @@ impl Window {
     fn skip<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         let (stretch, rest) = bytes.split_at(bytes.len().min(STRIDE));
         // Counting without stopping is many times faster than looking for each line feed.
-        let ended = stretch.iter().filter(|byte| **byte == b'\n').count() as u64;
+        let ended: u64 = stretch.iter().map(|byte| u64::from(*byte == b'\n')).sum();
         if self.line >= self.first || self.line + ended < self.first {
             self.line += ended;
             self.begun = stretch.last() != Some(&b'\n');

@@ -10,7 +10,7 @@ use innerve_builtins::host::MemoryLedger;
 use innerve_tool::{Tool as _, code};
 use serde_json::json;
 
-use crate::kit::{Bench, preview, refused};
+use crate::kit::{Bench, lines, preview, refused};
 
 /// Reads a file, edits it, and compares every byte.
 async fn check(before: impl AsRef<[u8]>, old: &str, new: &str, after: impl AsRef<[u8]>) {
@@ -93,7 +93,7 @@ async fn a_tolerant_match_changes_only_the_lines_it_means() {
 // coctostan/pi-hashline-readmap#89
 #[tokio::test]
 async fn text_that_is_not_there_changes_nothing() {
-    let lines: String = (1..=38).map(|n| format!("- item {n}\n")).collect();
+    let lines: String = lines(1..=38, |n| format!("- item {n}\n"));
     let bench = Bench::with(&[("a.md", &lines)]);
     bench.read("a.md").await.unwrap();
     let (code, words) =
@@ -184,7 +184,7 @@ async fn a_file_must_have_been_read() {
 
 #[tokio::test]
 async fn a_partial_view_is_no_read_and_a_range_is() {
-    let lines: String = (1..=20_000).map(|n| format!("this is line number {n}\n")).collect();
+    let lines: String = lines(1..=20_000, |n| format!("this is line number {n}\n"));
     let bench = Bench::with(&[("big", &lines)]);
     bench.read("big").await.unwrap();
     let edit = || bench.edit("big", "number 15000\n", "number X\n");
@@ -309,7 +309,7 @@ async fn links_and_permissions_are_kept() {
 
 #[tokio::test]
 async fn the_answer_shows_the_new_lines_with_numbers() {
-    let lines: String = (1..=20).map(|n| format!("l{n}\n")).collect();
+    let lines: String = lines(1..=20, |n| format!("l{n}\n"));
     let bench = Bench::with(&[("a", &lines)]);
     bench.read("a").await.unwrap();
     let text = bench.edit("a", "l10", "new\nlines").await.unwrap();
@@ -381,7 +381,7 @@ async fn what_was_approved_is_written_byte_for_byte_or_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn edits_of_one_file_at_the_same_time_are_all_made() {
-    let lines: String = (0..40).map(|n| format!("line-{n}-\n")).collect();
+    let lines: String = lines(0..40, |n| format!("line-{n}-\n"));
     let bench = Arc::new(Bench::with(&[("a", &lines)]));
     bench.read("a").await.unwrap();
     let edits: Vec<_> = (0..40)

@@ -169,6 +169,14 @@ impl Bench {
     }
 }
 
+/// A text of numbered lines.
+pub(crate) fn lines(
+    numbers: impl IntoIterator<Item = u32>,
+    line: impl Fn(u32) -> String,
+) -> String {
+    numbers.into_iter().map(line).collect::<Vec<_>>().concat()
+}
+
 /// What a person would be shown before approving.
 pub(crate) async fn preview<T: Tool>(bench: &Bench, tool: &T, input: Value) -> Preview {
     let input = bench.parsed(tool, input).unwrap();

@@ -10,7 +10,7 @@ use innerve_protocol::{ContentBlock, ImageSource, ToolResultContent};
 use innerve_tool::{Tool as _, code};
 use serde_json::json;
 
-use crate::kit::{Bench, refused};
+use crate::kit::{Bench, lines, refused};
 
 #[tokio::test]
 async fn lines_are_numbered_and_line_endings_are_shown_as_line_feeds() {
@@ -143,7 +143,7 @@ async fn a_directory_is_listed() {
 // anthropics/claude-code 2.1.140
 #[tokio::test]
 async fn numbers_given_as_text_are_taken_as_meant() {
-    let lines: String = (1..=20).map(|n| format!("l{n}\n")).collect();
+    let lines: String = lines(1..=20, |n| format!("l{n}\n"));
     let bench = Bench::with(&[("a", &lines)]);
     for (offset, limit) in [(" +10 ", "2"), ("10", " 2 ")] {
         let input = json!({ "file_path": "a", "offset": offset, "limit": limit });
@@ -219,14 +219,14 @@ async fn binary_files_and_pdfs_are_refused() {
 // anthropics/claude-code 2.1.145
 #[tokio::test]
 async fn a_large_file_gives_its_first_page_and_says_how_to_go_on() {
-    let lines: String = (1..=20_000).map(|n| format!("this is line number {n}\n")).collect();
-    let bench = Bench::with(&[("big", &lines)]);
+    let text: String = lines(1..=20_000, |n| format!("this is line number {n}\n"));
+    let bench = Bench::with(&[("big", &text)]);
     let text = bench.read("big").await.unwrap();
     assert!(text.len() < 120_000, "{}", text.len());
     assert!(text.contains("PARTIAL view: lines 1–2000 of 20000."), "{}", &text[text.len() - 300..]);
     assert!(text.contains("offset: 2001"));
     // The page is bounded by size as well.
-    let wide: String = (1..=1_000).map(|n| format!("{n} {}\n", "x".repeat(1_000))).collect();
+    let wide: String = lines(1..=1_000, |n| format!("{n} {}\n", "x".repeat(1_000)));
     bench.put("wide", &wide);
     let text = bench.read("wide").await.unwrap();
     assert!(
@@ -241,7 +241,7 @@ async fn a_large_file_gives_its_first_page_and_says_how_to_go_on() {
 
 #[tokio::test]
 async fn a_range_that_is_too_large_is_an_error_with_sizes() {
-    let wide: String = (1..=1_000).map(|n| format!("{n} {}\n", "x".repeat(1_000))).collect();
+    let wide: String = lines(1..=1_000, |n| format!("{n} {}\n", "x".repeat(1_000)));
     let bench = Bench::with(&[("wide", &wide)]);
     let input = json!({ "file_path": "wide", "offset": 1, "limit": 500 });
     let (code, words) = refused(bench.call(&bench.read_tool(), input).await);

@@ -8,7 +8,7 @@ use innerve_builtins::write::WriteTool;
 use innerve_tool::{Tool as _, code};
 use serde_json::json;
 
-use crate::kit::{Bench, preview, refused};
+use crate::kit::{Bench, lines, preview, refused};
 
 #[tokio::test]
 async fn a_new_file_is_made_as_it_is_given() {
@@ -110,14 +110,14 @@ async fn a_preview_shows_what_is_written() {
 // anthropics/claude-code 2.1.83
 #[tokio::test]
 async fn a_rewrite_of_a_very_large_file_ends_soon_with_a_short_diff() {
-    let lines = |word: &str| (0..200_000).map(|n| format!("{word} {n}\n")).collect::<String>();
-    let bench = Bench::with(&[("a", &lines("old"))]);
+    let numbered = |word: &str| lines(0..200_000, |n| format!("{word} {n}\n"));
+    let bench = Bench::with(&[("a", &numbered("old"))]);
     for start in (1..=200_000).step_by(2_000) {
         let range = json!({ "file_path": "a", "offset": start, "limit": 2_000 });
         bench.call(&bench.read_tool(), range).await.unwrap();
     }
     let begun = Instant::now();
-    let input = json!({ "file_path": "a", "content": lines("new") });
+    let input = json!({ "file_path": "a", "content": numbered("new") });
     let output = bench.output(&WriteTool::new(bench.access.clone()), input).await.unwrap();
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     assert!(output.diff.abbreviated);

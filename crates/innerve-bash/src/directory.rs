@@ -46,12 +46,14 @@ impl Directory {
         if text.starts_with('/') {
             return Some(text.to_owned());
         }
-        Some(join(self.path.as_deref()?, text))
+        Some(join(self.path.as_deref()?, text, false))
     }
 
     /// The path that `word` names, with placeholders, for recognizing well-known places.
     pub(crate) fn show(&self, word: &Word) -> String {
-        join(&self.shown, &shown(word))
+        let text = shown(word);
+        let from_home = word.literal().is_none() && text.starts_with('~');
+        join(&self.shown, &text, from_home)
     }
 }
 
@@ -72,8 +74,8 @@ pub(crate) fn shown(word: &Word) -> String {
     }
 }
 
-fn join(directory: &str, path: &str) -> String {
-    if directory.is_empty() || path.starts_with('/') || path.starts_with('~') {
+fn join(directory: &str, path: &str, from_home: bool) -> String {
+    if directory.is_empty() || path.starts_with('/') || from_home {
         path.to_owned()
     } else if path.is_empty() {
         directory.to_owned()

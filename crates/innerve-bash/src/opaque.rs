@@ -53,8 +53,16 @@ impl OpaqueCode {
 /// A refusal on its way out of the walk.
 pub(crate) type Refusal = OpaqueReason;
 
+/// Longest message, in characters: it may quote the text.
+const MAX_MESSAGE_CHARS: usize = 200;
+
 impl OpaqueReason {
     pub(crate) fn new(code: OpaqueCode, message: impl Into<String>, span: Span) -> Self {
-        Self { code, message: message.into(), span }
+        let mut message = message.into();
+        if let Some((cut, _)) = message.char_indices().nth(MAX_MESSAGE_CHARS) {
+            message.truncate(cut);
+            message.push('…');
+        }
+        Self { code, message, span }
     }
 }

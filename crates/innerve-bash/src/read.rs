@@ -6,6 +6,7 @@
 
 mod compounds;
 pub(crate) mod conditions;
+mod expansions;
 mod heredocs;
 mod lists;
 mod redirects;
@@ -26,6 +27,9 @@ pub(crate) use simple::{Argument, Simple};
 const MAX_COMMANDS: usize = 100;
 /// Most levels of text inside text (`sh -c 'sh -c …'`).
 const MAX_LEVELS: usize = 4;
+
+/// Longest text, in bytes, in which commands are looked for although it is refused.
+const MAX_SEARCHED: usize = 100_000;
 
 /// The outcome of one step of the walk.
 pub(crate) type Step<T = ()> = Result<T, Refusal>;
@@ -137,8 +141,13 @@ impl<'a> Reader<'a> {
     }
 
     fn read_text(&mut self, scope: Scope) -> Step {
-        let raw = raw::check(self.text).map_err(|refusal| self.moved(refusal));
-        raw?;
+        if let Err(refusal) = raw::check(self.text) {
+            let refusal = self.moved(refusal);
+            if self.text.len() > MAX_SEARCHED {
+                return Err(refusal);
+            }
+            self.findings.refuse(refusal);
+        }
         let tree = tree::parse(self.text).map_err(|refusal| self.moved(refusal))?;
         if let Err(refusal) = tree::check(&tree) {
             let refusal = self.moved(refusal);

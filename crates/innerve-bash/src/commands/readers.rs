@@ -171,6 +171,13 @@ pub(super) const ROWS: &[Program] = &[
         .careful()
         .check(|parsed| parsed.has(&["-c", "-l", "-t", "--stdout", "--list", "--test", "--to-stdout"])),
     Program::acts(&["gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd"], &[Effect::Write, Effect::Delete]),
+    Program::reads(&["nm", "size"], "-aACDgnopPrSuB -tf= --demangle? --dynamic --extern-only --defined-only --undefined-only --print-size --size-sort")
+        .careful()
+        .check(no_option_files),
+    Program::reads(&["objdump"], "-afphxdDStTrRslCwzg -jM= --demangle? --disassemble? --source --syms --headers --section= --no-show-raw-insn")
+        .careful()
+        .check(no_option_files),
+    Program::reads(&["bc"], "-lqsw --mathlib --quiet"),
     Program::reads(&["readelf"], "-ahlSsrdVWngtueI --all --file-header --sections --symbols --dynamic --wide --notes").careful(),
     // Names and metadata of files.
     Program::reads(

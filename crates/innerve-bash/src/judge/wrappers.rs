@@ -1,7 +1,7 @@
 //! Programs that run the command in their own words: `timeout 5 …`, `env …`, `xargs …`, `sh -c '…'`.
 
 use super::options::{Dynamic, Extent, Parsed};
-use super::{Call, Judgement, bare_name};
+use super::{Call, Judgement, bare_name, shells};
 use crate::directory::Directory;
 use crate::opaque::Refusal;
 use crate::read::{Argument, Reader, Scope, Step};
@@ -88,12 +88,7 @@ const WRAPPERS: &[Wrapper] = &[
 ];
 
 /// Wrappers whose command is not looked for.
-const SHELLS: &[&str] =
-    &["bash", "sh", "dash", "zsh", "ksh", "ash", "fish", "csh", "tcsh", "rbash", "mksh"];
 const BLIND: &[&str] = &["taskset", "chrt", "flock"];
-
-/// Text that `sh` may read otherwise than bash does.
-const BASH_ONLY: &[&str] = &["$'", "&>", "|&", "<<<", "[[", "+=", "<(", ">(", "function "];
 
 impl<'a> Reader<'a> {
     /// Judges a wrapper and what it wraps; `None` when `name` is none.
@@ -113,7 +108,8 @@ impl<'a> Reader<'a> {
             "xargs" => self.xargs(call, scope)?,
             "find" => self.find(call, scope)?,
             "eval" => return self.eval(call, scope),
-            _ if SHELLS.contains(&bare) => self.shell(bare, call, scope)?,
+            "trap" | "exec" if bare == name => return self.later(name, call, scope),
+            _ if shells::SHELLS.contains(&bare) => self.shell(bare, call, scope)?,
             _ if BLIND.contains(&bare) => {
                 return Err(opaque(
                     &format!("the command inside `{bare}` is not looked for"),
@@ -129,7 +125,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Judges the command that starts at word `index`, and gives what it does.
-    fn inner(
+    pub(super) fn inner(
         &mut self,
         index: usize,
         call: &Call<'a>,
@@ -190,7 +186,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The union of what the commands from `first` on do.
-    fn judgement_from(&self, first: usize) -> Judgement {
+    pub(super) fn judgement_from(&self, first: usize) -> Judgement {
         let mut judgement = Judgement::neutral();
         for found in self.findings.found.iter().skip(first) {
             judgement.class = judgement.class.max(found.command.class);
@@ -390,68 +386,6 @@ impl<'a> Reader<'a> {
         let result = self.inner_words(inner, call, true, scope.not_last())?;
         absorb(&mut judgement, &result);
         Ok(judgement)
-    }
-
-    /// `sh -c LITERAL`; every other way to start a shell runs text that is not seen.
-    fn shell(&mut self, name: &str, call: &Call<'a>, scope: Scope) -> Step<Judgement> {
-        let flags = call.words.get(1).and_then(|word| word.word.literal()).unwrap_or_default();
-        let is_command = flags.len() > 1
-            && flags.starts_with('-')
-            && flags.ends_with('c')
-            && !flags.starts_with("--");
-        if flags == "--version" && call.words.len() == 2 {
-            return Ok(Judgement::new(Class::ReadOnly, &[Effect::Read]));
-        }
-        let code = call.words.get(2).filter(|_| is_command);
-        let Some((code, text)) = code.and_then(|code| Some((code, code.word.literal()?))) else {
-            return Err(opaque(&format!("`{name}` runs text that is not seen"), call));
-        };
-        let (text, span) = (text.to_owned(), code.span);
-        let mut wrappers = call.wrappers.clone();
-        wrappers.push(
-            call.words.first().and_then(|first| first.word.literal()).unwrap_or(name).to_owned(),
-        );
-        let first = self.findings.found.len();
-        self.read_inner(&text, span, wrappers, scope)?;
-        if flags != "-c" {
-            return Err(opaque(
-                &format!("options of `{name}` besides `-c` are not analyzed"),
-                call,
-            ));
-        }
-        if !matches!(name, "bash" | "sh" | "dash") {
-            return Err(opaque(&format!("`{name}` reads text otherwise than bash does"), call));
-        }
-        if name != "bash" && BASH_ONLY.iter().any(|mark| text.contains(mark)) {
-            return Err(opaque(
-                &format!("`{name}` may read this text otherwise than bash does"),
-                call,
-            ));
-        }
-        let mut judgement = self.judgement_from(first);
-        if call.words.iter().skip(3).any(|word| super::names_secret(&word.word, &self.directory)) {
-            judgement.raise(Class::Unknown, Effect::Secret);
-        }
-        if call.plain_environment {
-            judgement.doubt();
-        }
-        Ok(judgement)
-    }
-
-    /// Lists what literal text given to `eval` runs, and refuses.
-    fn eval(&mut self, call: &Call<'a>, scope: Scope) -> Step<Option<Judgement>> {
-        let words: Option<Vec<&str>> =
-            call.words.iter().skip(1).map(|word| word.word.literal()).collect();
-        if let Some(words) = words {
-            let mut wrappers = call.wrappers.clone();
-            wrappers.push("eval".to_owned());
-            self.read_inner(&words.join(" "), call.span, wrappers, scope)?;
-        }
-        Err(Refusal::new(
-            OpaqueCode::ChangesState,
-            "`eval` runs what it is given in this shell",
-            call.span,
-        ))
     }
 }
 

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::{Argument, Reader, Scope, Simple, Step};
-use crate::Word;
+use crate::{DynamicWord, Word, WordPart};
 
 const FILE_AND_STRING_TESTS: &[&str] = &[
     "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-p", "-r", "-s", "-t", "-u", "-w", "-x", "-z",
@@ -51,12 +51,16 @@ impl<'a> Reader<'a> {
             }
             at = next;
             let operator = self.slice(at, at + 2);
-            if open == "[[" && matches!(operator, "&&" | "||") {
+            if open == "[[" && matches!(operator, "&&" | "||" | "=~") {
                 self.operator(operator, at, at + 2, &mut words);
                 at += 2;
                 continue;
             }
-            let (word, end) = self.word_at(at, node, scope)?;
+            let expects_regex = open == "[[" && words.last().is_some_and(|word| word.raw == "=~");
+            let (word, end) = match regex_end(self.rest(at)) {
+                Some(length) if expects_regex => (regex(self.slice(at, at + length)), at + length),
+                _ => self.word_at(at, node, scope)?,
+            };
             let raw = self.slice(at, end);
             words.push(Argument { word, raw, span: self.span(at, end) });
             at = end;
@@ -109,10 +113,49 @@ fn is_plain_term(term: &[Argument<'_>]) -> bool {
         [operator, word] => is_unary(operator.raw) && word.raw != "!",
         [left, operator, right] => {
             is_comparison(operator.raw)
+                || operator.raw == "=~" && regex_end(right.raw) == Some(right.raw.len())
                 || is_number_comparison(operator.raw) && is_number(left.raw) && is_number(right.raw)
         }
         _ => false,
     }
+}
+
+/// The length of a plain regular expression that bash takes as one word: no quotes, no expansions, `|` in groups only.
+fn regex_end(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut length = 0;
+    let mut escaped = false;
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped && byte.is_ascii_punctuation() => escaped = false,
+            b'\\' if !escaped => escaped = true,
+            _ if escaped => return None,
+            b' ' | b'\t' => break,
+            b'(' => depth += 1,
+            b')' => depth = depth.checked_sub(1)?,
+            b'|' if depth > 0 => {}
+            b'^' | b'$' | b'.' | b'*' | b'+' | b'?' | b'[' | b']' | b'{' | b'}' | b'_' | b':'
+            | b'/' | b'@' | b'%' | b',' | b'=' | b'-' => {}
+            _ if byte.is_ascii_alphanumeric() => {}
+            _ => return None,
+        }
+        length += 1;
+    }
+    let text = text.get(..length)?;
+    let expands = text
+        .as_bytes()
+        .windows(2)
+        .any(|pair| matches!(pair, [b'$', next] if !matches!(next, b')' | b'|')));
+    (depth == 0 && length > 0 && !escaped && text != "]]" && !expands && !text.starts_with('$'))
+        .then_some(length)
+}
+
+fn regex(raw: &str) -> Word {
+    Word::Dynamic(DynamicWord {
+        raw: raw.to_owned(),
+        parts: vec![WordPart::Glob(raw.to_owned())],
+        one_word: true,
+    })
 }
 
 fn is_number(raw: &str) -> bool {

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::{Reader, Scope, Simple, Step};
-use crate::{DynamicWord, Redirection, RedirectionKind, Word, WordPart};
+use crate::{Redirection, RedirectionKind, Word};
 
 /// Most here-documents of one text.
 const MAX_HEREDOCS: usize = 8;
@@ -64,15 +64,7 @@ impl<'a> Reader<'a> {
                 return self
                     .construct("an unquoted here-document stands inside a substitution", node);
             }
-            match plain_body(body) {
-                Some(word) => word,
-                None => {
-                    return self.construct(
-                        "the body of a here-document is expanded in a way that is not analyzed",
-                        node,
-                    );
-                }
-            }
+            self.here_text(line_end + 1, body_end, node, scope)?
         };
         simple.redirections.push(Redirection { kind: RedirectionKind::Text, target });
         self.line_rest(start.end_byte(), line_end, middle, node, scope, simple)
@@ -194,41 +186,4 @@ impl<'a> Delimiter<'a> {
             && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         plain.then_some(Self { text: word, quoted: unquoted.is_some(), tabs })
     }
-}
-
-/// The word for an unquoted body, if it holds nothing but text and `$NAME`.
-fn plain_body(body: &str) -> Option<Word> {
-    if body.contains(['\\', '`']) {
-        return None;
-    }
-    let mut parts = Vec::new();
-    for (index, piece) in body.split('$').enumerate() {
-        let mut text = piece;
-        if index > 0 {
-            let length = piece
-                .bytes()
-                .take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
-                .count();
-            let (name, rest) = piece.split_at_checked(length)?;
-            let plain_dollar = name.is_empty() && piece.starts_with([' ', '.', ',', ')', ']']);
-            if !crate::variables::is_name(name) && !plain_dollar {
-                return None;
-            }
-            if name.is_empty() {
-                parts.push(WordPart::Literal("$".to_owned()));
-            } else {
-                parts.push(WordPart::Variable(name.to_owned()));
-            }
-            text = rest;
-        }
-        if !text.is_empty() {
-            parts.push(WordPart::Literal(text.to_owned()));
-        }
-    }
-    let dynamic = parts.iter().any(|part| matches!(part, WordPart::Variable(_)));
-    Some(if dynamic {
-        Word::Dynamic(DynamicWord { raw: body.to_owned(), parts, one_word: true })
-    } else {
-        Word::Literal(body.to_owned())
-    })
 }

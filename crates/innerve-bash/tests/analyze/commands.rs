@@ -90,6 +90,8 @@ fn compounds_are_entered() {
         "[ -f a ] && [[ -n $x && a == b* ]] && test a = b",
         &["[|-f|a|]", "[[|-n|*|&&|a|==|*|]]", "test|a|=|b"],
     );
+    check(r"[[ $x =~ ^(a|b)\.c{1,3}$ ]]", &["[[|*|=~|*|]]"]);
+    check("echo \"${x[@]}\" ${#x[*]} ${x[0]}", &["echo|*|*|*"]);
     check("x=1 y=$(a1)", &["", "a1"]);
     check("export A=1 B", &["export|A=1|B"]);
 }
@@ -108,6 +110,7 @@ fn substitutions_are_entered_wherever_they_stand() {
 fn here_documents_are_text() {
     check("cat <<'X'\nrm -rf /\n$(c1)\nY\nX\nls", &["cat", "ls"]);
     check("cat <<X\n$HOME and 5$ .\nX\nls", &["cat", "ls"]);
+    check("cat <<X > f\nnow $(a1 \"$(b1)\") and ${x:-y} \\$z\nX\nls", &["cat", "a1|*", "b1", "ls"]);
     check("cat <<-'X' > f && b1\n\tx\n\tX\nls", &["cat", "b1", "ls"]);
     check("cat <<'X' | a1 | b1 > f\nx\nX\nls", &["cat", "a1", "b1", "ls"]);
     check("python3 - <<'X'\nprint(1)\nX", &["python3|-"]);

@@ -97,8 +97,8 @@ fn a_here_document_that_ends_elsewhere_is_refused() {
     check_any(&[
         "cat <<X;beta\nx\nX;beta\nX",
         "cat <<X\n\\\nX\nbeta\nX",
-        "cat <<X\n$(beta)\nX",
-        "cat <<X\n`beta`\nX",
+        "cat <<X\n\t$(beta)\nX",
+        "cat <<X\n'${v:-`beta`}'\nX",
         "cat <<X\n${v:-$(beta)}\nX",
         "cat <<X\n$\n$(beta)\nX",
         "cat <<$v\nx\n$v",

@@ -8,6 +8,7 @@ mod environment;
 mod exit;
 mod image;
 mod run;
+mod startup;
 mod text;
 
 use std::fmt;
@@ -55,8 +56,8 @@ pub struct BashOptions {
     pub max_timeout: Duration,
     /// How many characters of output stay in the conversation. Default: 30,000.
     pub max_output_chars: usize,
-    /// Where the small folder is made in which a command leaves its last directory. Default: the system's place for
-    /// temporary files.
+    /// Where the small folder is made through which bash is told how to start, and tells where it ended. Default: the
+    /// system's place for temporary files.
     pub scratch: PathBuf,
 }
 
@@ -65,8 +66,8 @@ impl Default for BashOptions {
         let usual = Path::new("/bin/bash");
         Self {
             shell: if usual.exists() { usual.to_owned() } else { "bash".into() },
-            default_timeout: Duration::from_secs(120),
-            max_timeout: Duration::from_secs(600),
+            default_timeout: Duration::from_mins(2),
+            max_timeout: Duration::from_mins(10),
             max_output_chars: 30_000,
             scratch: std::env::temp_dir(),
         }

@@ -10,6 +10,7 @@ use innerve_tool::port::{
 use innerve_tool::{CallContext, CancellationToken, ToolError, ToolOutput, code};
 
 use super::exit;
+use super::startup::Startup;
 use super::{BashInput, BashOutput, BashProgress, BashTool, run};
 
 impl BashTool {
@@ -34,7 +35,9 @@ impl BashTool {
         let path = file.path();
         let output = Arc::new(FileSink { file: Mutex::new(Some(file)) });
         let sink: Arc<dyn OutputSink> = Arc::<FileSink>::clone(&output);
-        let mut process = match self.spawn(self.request(input, &start.cwd), sink).await {
+        let startup = Startup::prepare(&self.options.scratch);
+        let request = self.request(input, &start.cwd, startup.as_ref());
+        let mut process = match self.spawn(request, sink).await {
             Ok(process) => process,
             Err(error) => {
                 output.discard();
@@ -54,7 +57,7 @@ impl BashTool {
                 return Err(ToolError::new(code::FAILED, error.to_string()));
             }
         };
-        let task = Task { id: id.clone(), tasks, stop, output };
+        let task = Task { id: id.clone(), tasks, stop, output, _startup: startup };
         tokio::spawn(task.watch(process));
         Ok(ToolOutput::new(BashOutput {
             stdout: format!(
@@ -74,6 +77,8 @@ struct Task {
     tasks: Arc<dyn TaskRegistry>,
     stop: CancellationToken,
     output: Arc<FileSink>,
+    /// Bash reads it some time after it was started.
+    _startup: Option<Startup>,
 }
 
 impl Task {

@@ -34,6 +34,8 @@ pub struct BashInput {
 pub struct BashOutput {
     /// Standard output and standard error as they came, as plain text; cut when it is long.
     pub stdout: String,
+    /// Whether `stdout` holds only the ends of the output.
+    pub is_cut: bool,
     /// What innerve has to say about the run; empty if nothing.
     pub stderr: String,
     /// Always `false`: an interrupted command is an error.
@@ -95,7 +97,9 @@ impl BashOutput {
             parts.extend(self.return_code_interpretation.as_deref());
         }
         if !self.stderr.is_empty() {
-            parts.push(&self.stderr);
+            // Of a long text the conversation gets the first lines only.
+            let place = if self.is_cut { 0 } else { parts.len() };
+            parts.insert(place, &self.stderr);
         }
         let text = parts.join("\n");
         let Some(image) = &self.image else { return ToolResultContent::Text(text) };

@@ -9,8 +9,9 @@ use innerve_tool::port::{ExitStatus, OutputSink, ProcessRequest, RunningProcess}
 use innerve_tool::{CallContext, SessionChange, Spooled, ToolError, ToolOutput, code};
 
 use super::capture::{Capture, Captured, Raw, TAIL_CHARS};
-use super::directory::{self, EndDirectory, Next};
+use super::directory::{self, Next};
 use super::exit;
+use super::startup::Startup;
 use super::text::last_chars;
 use super::{BashImage, BashInput, BashOutput, BashProgress, BashTool, environment};
 
@@ -42,42 +43,50 @@ impl BashTool {
         input: &BashInput,
         context: &CallContext<BashProgress>,
     ) -> Result<ToolOutput<BashOutput>, ToolError> {
+        if context.cancellation.is_cancelled() {
+            return Err(ToolError::interrupted());
+        }
         let start = match start(input, context)? {
             Ok(start) => start,
             Err(refused) => return Ok(refused),
         };
-        // A sub-agent's directory never moves, hence it need not be known.
-        let end_directory = match context.session.agent_id {
-            None => EndDirectory::prepare(&self.options.scratch),
-            Some(_) => None,
-        };
+        let startup = Startup::prepare(&self.options.scratch);
         let capture = Arc::new(Capture::new(
             Arc::clone(&self.spool),
             context.tool_use_id.clone(),
             self.options.max_output_chars,
         ));
-        let mut request = self.request(input, &start.cwd);
-        request.env.extend(end_directory.as_ref().map(EndDirectory::variable));
-
+        let request = self.request(input, &start.cwd, startup.as_ref());
         let sink: Arc<dyn OutputSink> = Arc::<Capture>::clone(&capture);
         let mut process = self.spawn(request, sink).await?;
         let limit = self.limit(input);
         let ended = self.watch(process.as_mut(), &capture, limit, context).await;
         drop(process);
 
-        let end = end_directory.as_ref().and_then(EndDirectory::read);
+        // A sub-agent's directory never moves, hence it need not be known.
+        let end = match context.session.agent_id {
+            None => startup.as_ref().and_then(Startup::end_directory),
+            Some(_) => None,
+        };
         let captured = capture
             .finish()
             .ok_or_else(|| ToolError::new(code::IO, "the output of the command is lost"))?;
         Finished { input, context, start, end, captured }.into_result(&ended, limit)
     }
 
-    pub(super) fn request(&self, input: &BashInput, cwd: &Path) -> ProcessRequest {
+    pub(super) fn request(
+        &self,
+        input: &BashInput,
+        cwd: &Path,
+        startup: Option<&Startup>,
+    ) -> ProcessRequest {
+        let mut env = environment::set(cwd);
+        env.extend(startup.map(Startup::variable));
         ProcessRequest {
             program: self.options.shell.clone(),
             args: ["--noprofile", "--norc", "-c", &input.command].map(str::to_owned).to_vec(),
             cwd: cwd.to_owned(),
-            env: environment::set(cwd),
+            env,
             env_remove: environment::removed(),
         }
     }
@@ -231,6 +240,9 @@ impl Finished<'_> {
             notes.push(format!("Shell cwd was reset to {}", cwd.display()));
         }
         let captured = self.captured;
+        if captured.image.is_some() || captured.has_large_image {
+            notes.push("The output was an image".to_owned());
+        }
         let message = exit::failure(what, &captured.text, captured.counts, &notes);
         captured.raw.discard();
         ToolError::new(code, message)
@@ -276,6 +288,7 @@ impl Finished<'_> {
         } else {
             captured.raw.discard();
         }
+        data.is_cut = captured.is_cut;
         data.stdout = match captured.text.whole() {
             Some(whole) => whole.to_owned(),
             None => cut(&captured.text, &counts.to_string()),

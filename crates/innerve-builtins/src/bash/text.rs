@@ -97,23 +97,24 @@ impl Decoder {
         }
         self.state = match (self.state, c) {
             (State::Text, '\u{1B}') => State::Escape,
-            (State::Text, '\u{9B}') => State::Control,
+            (State::Text, '\u{9B}') | (State::Escape, '[') | (State::Control, ' '..='?') => {
+                State::Control
+            }
             (State::Text, _) => {
                 page.control(c);
                 State::Text
             }
-            (State::Escape, '[') => State::Control,
             (State::Escape, ']' | 'P' | 'X' | '^' | '_') => State::String,
             (State::Escape | State::Intermediate, ' '..='/') => State::Intermediate,
-            (State::Escape | State::Intermediate, '0'..='~') => State::Text,
-            (State::Control, ' '..='?') => State::Control,
+            (State::Escape | State::Intermediate, '0'..='~')
+            | (State::String, '\u{7}' | '\u{9C}')
+            | (State::StringEscape, '\\') => State::Text,
             (State::Control, '@'..='~') => {
                 if c == 'K' {
                     page.erase_line();
                 }
                 State::Text
             }
-            (State::String, '\u{7}' | '\u{9C}') | (State::StringEscape, '\\') => State::Text,
             (State::String, '\u{1B}') => State::StringEscape,
             (State::String | State::StringEscape, _) => State::String,
             // Not a sequence after all.

@@ -5,9 +5,12 @@ mod family;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::future::poll_fn;
 use std::io;
+use std::pin::Pin;
 use std::process::Stdio;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use innerve_tool::port::{
@@ -15,7 +18,8 @@ use innerve_tool::port::{
 };
 use innerve_tool::{BoxFuture, CancellationToken};
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
-use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::io::{AsyncRead, ReadBuf};
+use tokio::process::{ChildStderr, ChildStdout};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
@@ -86,22 +90,16 @@ impl HostProcesses {
 
         let family = Family::of(child.id());
         let ended = CancellationToken::new();
+        // Nothing is ever sent: the channel closes when the sink gets no more.
         let (working, drained) = mpsc::channel(1);
-        let mut readers = Vec::new();
-        if let Some(pipe) = child.stdout().take() {
-            let reader = Reader::new(StdStream::Out, output, &ended, &working);
-            readers.push(tokio::spawn(reader.run(pipe)));
-        }
-        if let Some(pipe) = child.stderr().take() {
-            let reader = Reader::new(StdStream::Err, output, &ended, &working);
-            readers.push(tokio::spawn(reader.run(pipe)));
-        }
+        let pipes = Pipes::new(child.stdout().take(), child.stderr().take());
+        let reader = tokio::spawn(drain(pipes, Arc::clone(output), ended.clone(), working));
         Ok(Box::new(HostProcess {
             child,
             family,
             ended,
             drained,
-            readers,
+            reader,
             status: None,
             over: false,
         }))
@@ -109,11 +107,11 @@ impl HostProcesses {
 }
 
 impl ProcessRunner for HostProcesses {
-    fn spawn<'a>(
-        &'a self,
+    fn spawn(
+        &self,
         request: ProcessRequest,
         output: Arc<dyn OutputSink>,
-    ) -> BoxFuture<'a, io::Result<Box<dyn RunningProcess>>> {
+    ) -> BoxFuture<'_, io::Result<Box<dyn RunningProcess>>> {
         Box::pin(async move { self.start(&request, &output) })
     }
 }
@@ -154,11 +152,11 @@ fn absolute_entries(path: &OsStr) -> OsString {
 struct HostProcess {
     child: Box<dyn ChildWrapper>,
     family: Family,
-    /// Tells the readers that the process is gone.
+    /// Tells the reader that the process is gone.
     ended: CancellationToken,
-    /// Closed once no reader writes to the sink any more.
+    /// Closed once the sink gets no more.
     drained: mpsc::Receiver<()>,
-    readers: Vec<JoinHandle<()>>,
+    reader: JoinHandle<()>,
     status: Option<ExitStatus>,
     /// Whether it ended by itself or was killed; otherwise dropping kills.
     over: bool,
@@ -177,7 +175,6 @@ impl HostProcess {
     /// Takes what is still in the pipes; the sink gets nothing afterwards.
     async fn settle(&mut self) {
         self.ended.cancel();
-        // Nothing is ever sent: the channel closes when the readers let go of it.
         while self.drained.recv().await.is_some() {}
     }
 
@@ -234,72 +231,98 @@ impl Drop for HostProcess {
     fn drop(&mut self) {
         if !self.over {
             self.force();
-            for reader in &self.readers {
-                reader.abort();
-            }
+            self.reader.abort();
         }
     }
 }
 
-/// Drains one pipe: into the sink while the process lives and a moment longer, then into nothing, so that a server in
+/// Drains both pipes: into the sink while the process lives and a moment longer, then into nothing, so that a server in
 /// the background does not die of a closed pipe.
-struct Reader {
-    stream: StdStream,
+async fn drain(
+    mut pipes: Pipes,
     sink: Arc<dyn OutputSink>,
     ended: CancellationToken,
-    /// Held until the sink gets no more; nothing is sent.
-    _working: mpsc::Sender<()>,
+    working: mpsc::Sender<()>,
+) {
+    while !ended.is_cancelled() {
+        tokio::select! {
+            biased;
+            piece = pipes.read() => match piece {
+                Some((stream, bytes)) => sink.write(stream, bytes),
+                None => return,
+            },
+            () = ended.cancelled() => {}
+        }
+    }
+    let ended_at = Instant::now();
+    while ended_at.elapsed() < LATE {
+        match timeout(QUIET, pipes.read()).await {
+            Ok(Some((stream, bytes))) => sink.write(stream, bytes),
+            Ok(None) => return,
+            Err(_) => break,
+        }
+    }
+    drop((sink, working));
+    while pipes.read().await.is_some() {}
 }
 
-impl Reader {
-    fn new(
-        stream: StdStream,
-        sink: &Arc<dyn OutputSink>,
-        ended: &CancellationToken,
-        working: &mpsc::Sender<()>,
-    ) -> Self {
-        Self { stream, sink: Arc::clone(sink), ended: ended.clone(), _working: working.clone() }
+/// Both output pipes of a process, as one source of pieces.
+struct Pipes {
+    out: Option<ChildStdout>,
+    err: Option<ChildStderr>,
+    /// Which one is asked first: not the one that gave the last piece, so that a flood of one does not starve the other.
+    first: StdStream,
+    buffer: Vec<u8>,
+}
+
+impl Pipes {
+    fn new(out: Option<ChildStdout>, err: Option<ChildStderr>) -> Self {
+        Self { out, err, first: StdStream::Out, buffer: vec![0; PIECE] }
     }
 
-    async fn run(self, mut pipe: impl AsyncRead + Unpin) {
-        let mut buffer = vec![0; PIECE];
-        let is_open = self.deliver(&mut pipe, &mut buffer).await;
-        drop(self);
-        while is_open && matches!(pipe.read(&mut buffer).await, Ok(1..)) {}
-    }
-
-    /// Whether the pipe is still open when the sink gets no more.
-    async fn deliver(&self, pipe: &mut (impl AsyncRead + Unpin), buffer: &mut [u8]) -> bool {
-        while !self.ended.is_cancelled() {
-            tokio::select! {
-                biased;
-                read = pipe.read(buffer) => if !self.take(read, buffer) { return false },
-                () = self.ended.cancelled() => {}
-            }
-        }
-        let ended_at = Instant::now();
-        while ended_at.elapsed() < LATE {
-            match timeout(QUIET, pipe.read(buffer)).await {
-                Ok(read) => {
-                    if !self.take(read, buffer) {
-                        return false;
-                    }
+    /// The next piece of either pipe; `None` when both have ended.
+    async fn read(&mut self) -> Option<(StdStream, &[u8])> {
+        let Self { out, err, first, buffer } = self;
+        let (stream, length) = poll_fn(|context| {
+            let order = match first {
+                StdStream::Out => [StdStream::Out, StdStream::Err],
+                StdStream::Err => [StdStream::Err, StdStream::Out],
+            };
+            for stream in order {
+                let piece = match stream {
+                    StdStream::Out => poll_piece(out, buffer, context),
+                    StdStream::Err => poll_piece(err, buffer, context),
+                };
+                if let Poll::Ready(length) = piece {
+                    return Poll::Ready(Some((stream, length)));
                 }
-                Err(_) => return true,
             }
-        }
-        true
+            if out.is_none() && err.is_none() { Poll::Ready(None) } else { Poll::Pending }
+        })
+        .await?;
+        *first = match stream {
+            StdStream::Out => StdStream::Err,
+            StdStream::Err => StdStream::Out,
+        };
+        Some((stream, buffer.get(..length)?))
     }
+}
 
-    /// Gives what was read to the sink; `false` at the end of the pipe.
-    fn take(&self, read: io::Result<usize>, buffer: &[u8]) -> bool {
-        match read.ok().and_then(|length| buffer.get(..length)) {
-            Some(bytes) if !bytes.is_empty() => {
-                self.sink.write(self.stream, bytes);
-                true
-            }
-            Some(_) | None => false,
+/// Reads one piece; a pipe that has ended or failed is closed and gives nothing.
+fn poll_piece(
+    pipe: &mut Option<impl AsyncRead + Unpin>,
+    buffer: &mut [u8],
+    context: &mut Context<'_>,
+) -> Poll<usize> {
+    let Some(open) = pipe else { return Poll::Pending };
+    let mut buffer = ReadBuf::new(buffer);
+    match Pin::new(open).poll_read(context, &mut buffer) {
+        Poll::Ready(Ok(())) if !buffer.filled().is_empty() => Poll::Ready(buffer.filled().len()),
+        Poll::Ready(_) => {
+            *pipe = None;
+            Poll::Pending
         }
+        Poll::Pending => Poll::Pending,
     }
 }
 

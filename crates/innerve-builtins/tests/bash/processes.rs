@@ -62,19 +62,37 @@ async fn standard_input_is_empty() {
 async fn there_is_no_terminal_to_read_from() {
     let bench = Bench::new();
     let text = bench.text("head -1 /dev/tty || echo no-tty").await;
-    assert!(text.ends_with("no-tty"), "{text}");
+    assert!(text.lines().any(|line| line == "no-tty"), "{text}");
+}
+
+#[tokio::test]
+async fn both_streams_come_in_the_order_in_which_they_were_written() {
+    let bench = Bench::new();
+    let command = "for i in 1 2 3 4 5; do echo out $i; echo err $i >&2; done";
+    let expected: Vec<String> = (1..=5).map(|i| format!("out {i}\nerr {i}")).collect();
+    assert_eq!(bench.text(command).await, expected.join("\n"));
+    let command = "for i in $(seq 20000); do echo errrrrrrrrrr >&2; done; echo end";
+    let output = bench.run(command).await.unwrap();
+    assert_eq!(output.data.lines, 20_001);
+    assert!(bench.tool.render(&output.data).plain_text().ends_with("\nend"));
 }
 
 #[tokio::test]
 async fn both_pipes_are_drained_at_once() {
-    let bench = Bench::new();
-    let command = "for i in $(seq 20000); do echo errrrrrrrrrr >&2; done; echo end";
-    let output = bench.run(command).await.unwrap();
-    assert_eq!(output.data.lines, 20_001);
-    let text = bench.tool.render(&output.data).plain_text();
-    assert!(text.lines().any(|line| line == "end"));
-    let command = "{ yes out | head -c 300000; } & { yes err | head -c 300000 >&2; } & wait";
-    assert_eq!(bench.run(command).await.unwrap().data.bytes, 600_000);
+    for command in [
+        "yes err | head -c 300000 >&2; yes out | head -c 300000",
+        "yes out | head -c 300000; yes err | head -c 300000 >&2",
+        "{ yes out | head -c 300000; } & { yes err | head -c 300000 >&2; } & wait",
+        "exec 2>&-; yes out | head -c 600000",
+    ] {
+        let sink = Arc::new(Bytes::default());
+        let mut process = HostProcesses::new()
+            .spawn(request(command), Arc::<Bytes>::clone(&sink) as _)
+            .await
+            .unwrap();
+        assert_eq!(process.wait().await.unwrap(), ExitStatus::Code(0));
+        assert_eq!(sink.0.lock().unwrap().len(), 600_000, "{command}");
+    }
 }
 
 #[tokio::test]
@@ -221,9 +239,7 @@ async fn a_killed_group_is_asked_first() {
     while !sink.0.lock().unwrap().starts_with(b"ready") {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    let started = Instant::now();
     process.kill().await.unwrap();
-    assert!(started.elapsed() < Duration::from_millis(1500));
     assert!(sink.0.lock().unwrap().ends_with(b"asked\n"));
     assert_eq!(process.wait().await.unwrap(), ExitStatus::Code(7));
 }

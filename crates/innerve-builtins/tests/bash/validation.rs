@@ -98,7 +98,7 @@ fn output_as_json_uses_the_known_names() {
     let output = BashOutput { stdout: "x".to_owned(), exit_code: Some(0), ..BashOutput::default() };
     assert_eq!(
         serde_json::to_value(&output).unwrap(),
-        json!({"stdout": "x", "stderr": "", "interrupted": false, "is_image": false, "exit_code": 0,
+        json!({"stdout": "x", "stderr": "", "is_cut": false, "interrupted": false, "is_image": false, "exit_code": 0,
                "bytes": 0, "lines": 0})
     );
     let tool = Bench::new().tool;

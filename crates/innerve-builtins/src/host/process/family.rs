@@ -77,7 +77,7 @@ impl Family {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    //! Reads `/proc/<pid>/stat` (proc_pid_stat(5)).
+    //! Reads `/proc/<pid>/stat` (proc(5)).
 
     use std::collections::BTreeSet;
     use std::fs;

@@ -1,6 +1,6 @@
 //! The simulated working directory: what relative paths are joined to after `cd`.
 
-use crate::{Word, WordPart};
+use crate::{DynamicWord, Word, WordPart};
 
 /// Stands for text that is not statically known inside a displayed path.
 pub(crate) const UNKNOWN: char = '\u{1}';
@@ -32,6 +32,13 @@ impl Directory {
 
     /// The directory that `cd word` leads to.
     pub(crate) fn enter(&self, word: &Word) -> Self {
+        let stays = match word {
+            Word::Literal(text) => text == ".",
+            Word::Dynamic(dynamic) => below_current(dynamic).is_some_and(|path| path == "."),
+        };
+        if stays {
+            return self.clone();
+        }
         Self { path: self.resolve(word), shown: self.show(word) }
     }
 
@@ -42,18 +49,39 @@ impl Directory {
 
     /// The path that `word` names, or `None` when it is dynamic or relative to an unknown directory.
     pub(crate) fn resolve(&self, word: &Word) -> Option<String> {
-        let text = word.literal()?;
+        let text = match word {
+            Word::Literal(text) => text.clone(),
+            Word::Dynamic(dynamic) => below_current(dynamic)?,
+        };
         if text.starts_with('/') {
-            return Some(text.to_owned());
+            return Some(text);
         }
-        Some(join(self.path.as_deref()?, text, false))
+        Some(join(self.path.as_deref()?, &text, false))
     }
 
     /// The path that `word` names, with placeholders, for recognizing well-known places.
     pub(crate) fn show(&self, word: &Word) -> String {
-        let text = shown(word);
+        let text = match word {
+            Word::Literal(text) => text.clone(),
+            Word::Dynamic(dynamic) => below_current(dynamic).unwrap_or_else(|| shown(word)),
+        };
         let from_home = word.literal().is_none() && text.starts_with('~');
         join(&self.shown, &text, from_home)
+    }
+}
+
+/// The relative path of a word such as `"$PWD/src"`; bash keeps `PWD` at the current directory.
+fn below_current(word: &DynamicWord) -> Option<String> {
+    let [WordPart::Variable(name), rest @ ..] = word.parts.as_slice() else { return None };
+    if name != "PWD" || !word.one_word {
+        return None;
+    }
+    match rest {
+        [] => Some(".".to_owned()),
+        [WordPart::Literal(path)] => {
+            path.strip_prefix('/').map(|path| path.trim_start_matches('/').to_owned())
+        }
+        _ => None,
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{Class, Effect};
 pub(super) const GROUPS: &[(&str, &str)] = &[
     (
         "git",
-        "-P --no-pager --no-optional-locks --literal-pathspecs --no-replace-objects --icase-pathspecs --glob-pathspecs",
+        "-P -C= --no-pager --no-optional-locks --literal-pathspecs --no-replace-objects --icase-pathspecs --glob-pathspecs",
     ),
     ("docker", ""),
     ("podman", ""),

@@ -20,6 +20,9 @@ pub(super) fn judge(
 ) -> Judgement {
     let rest = words.get(1..).unwrap_or_default();
     let mut judgement = match commands::group(name) {
+        Some(globals) if name == "git" => {
+            subcommand(name, globals, rest, &git_directory(rest, directory))
+        }
         Some(globals) => subcommand(name, globals, rest, directory),
         None => match commands::programs(name) {
             [] => Judgement::unknown(),
@@ -31,7 +34,10 @@ pub(super) fn judge(
     {
         judgement = Judgement::new(Class::ReadOnly, &[Effect::Read]);
     }
-    if name == "git" && judgement.class <= Class::ReadOnly && !is_inside(directory, cwd) {
+    if name == "git"
+        && judgement.class <= Class::ReadOnly
+        && !is_inside(&git_directory(rest, directory), cwd)
+    {
         // The configuration of another repository may name programs.
         judgement.doubt();
     }
@@ -39,6 +45,17 @@ pub(super) fn judge(
         judgement.look_for_secrets(&argument.word);
     }
     judgement
+}
+
+/// Where `git -C … -C …` works.
+fn git_directory(words: &[Argument<'_>], directory: &Directory) -> Directory {
+    let globals = commands::group("git").unwrap_or_default();
+    let parsed = Parsed::parse(words, globals, Dynamic::Doubtful, Extent::UntilOperand);
+    parsed.values(&["-C"]).fold(directory.clone(), |directory, value| match value {
+        Value::Text(text) => directory.enter(&Word::Literal(text.clone())),
+        Value::Word(word) => directory.enter(word),
+        Value::Unknown => Directory::unknown(),
+    })
 }
 
 /// Finds the row of a subcommand: two words deep, then one.

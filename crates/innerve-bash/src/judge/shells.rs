@@ -4,11 +4,14 @@ use super::wrappers::opaque;
 use super::{Call, Judgement, names_secret};
 use crate::opaque::Refusal;
 use crate::read::{Reader, Scope, Step};
-use crate::{Class, Effect, OpaqueCode};
+use crate::{Class, Effect, OpaqueCode, RedirectionKind};
 
 /// Programs that run text.
 pub(super) const SHELLS: &[&str] =
     &["bash", "sh", "dash", "zsh", "ksh", "ash", "fish", "csh", "tcsh", "rbash", "mksh"];
+
+/// Flags of a shell beside which `-c` still runs just its text; a login shell reads the user's own profile first.
+const KNOWN_FLAGS: &[u8] = b"celux";
 
 /// Text that `sh` may read otherwise than bash does.
 const BASH_ONLY: &[&str] = &["$'", "&>", "|&", "<<<", "[[", "+=", "<(", ">(", "function "];
@@ -26,6 +29,7 @@ impl<'a> Reader<'a> {
         }
         let code = call.words.get(2).filter(|_| is_command);
         let Some((code, text)) = code.and_then(|code| Some((code, code.word.literal()?))) else {
+            self.read_input(name, call, scope)?;
             return Err(opaque(&format!("`{name}` runs text that is not seen"), call));
         };
         let (text, span) = (text.to_owned(), code.span);
@@ -35,11 +39,8 @@ impl<'a> Reader<'a> {
         );
         let first = self.findings.found.len();
         self.read_inner(&text, span, wrappers, scope)?;
-        if flags != "-c" {
-            return Err(opaque(
-                &format!("options of `{name}` besides `-c` are not analyzed"),
-                call,
-            ));
+        if !flags.bytes().skip(1).all(|flag| KNOWN_FLAGS.contains(&flag)) {
+            return Err(opaque(&format!("an option of `{name}` is not known"), call));
         }
         if !matches!(name, "bash" | "sh" | "dash") {
             return Err(opaque(&format!("`{name}` reads text otherwise than bash does"), call));
@@ -58,6 +59,22 @@ impl<'a> Reader<'a> {
             judgement.doubt();
         }
         Ok(judgement)
+    }
+
+    /// Lists what a shell reads from a here-document or here-string.
+    fn read_input(&mut self, name: &str, call: &Call<'a>, scope: Scope) -> Step {
+        let texts: Vec<String> = call
+            .redirections
+            .iter()
+            .filter(|redirection| redirection.kind == RedirectionKind::Text)
+            .filter_map(|redirection| redirection.target.literal().map(str::to_owned))
+            .collect();
+        for text in texts {
+            let mut wrappers = call.wrappers.clone();
+            wrappers.push(name.to_owned());
+            self.read_inner(&text, call.span, wrappers, scope.not_last())?;
+        }
+        Ok(())
     }
 
     /// Lists what literal text given to `eval` runs, and refuses.

@@ -139,9 +139,10 @@ impl<'a> Reader<'a> {
                     )?;
                 }
                 b'*' | b'?' | b'[' => {
-                    let glob = self.slice(at, at + 1).to_owned();
-                    draft.dynamic(WordPart::Glob(glob), false);
-                    at += 1;
+                    let length =
+                        if self.byte(at) == b'[' { bracket_length(self.rest(at)) } else { 1 };
+                    draft.dynamic(WordPart::Glob(self.slice(at, at + length).to_owned()), false);
+                    at += length;
                 }
                 b'~' if at == start => {
                     let user: String = self
@@ -315,4 +316,14 @@ impl<'a> Reader<'a> {
     pub(super) fn evaluates(&self, message: &str, node: Node<'_>) -> Refusal {
         self.refusal(OpaqueCode::EvaluatesData, message, node)
     }
+}
+
+/// The length of a plain bracket expression, or of the bracket alone.
+fn bracket_length(rest: &str) -> usize {
+    let plain = |byte: &u8| {
+        byte.is_ascii_alphanumeric()
+            || matches!(byte, b'[' | b'^' | b'!' | b'-' | b':' | b'_' | b'.')
+    };
+    let length = rest.bytes().take_while(plain).count();
+    if rest.as_bytes().get(length) == Some(&b']') { length + 1 } else { 1 }
 }

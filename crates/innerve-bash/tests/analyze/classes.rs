@@ -62,7 +62,7 @@ fn everyday_reads_are_free() {
             "ls > /dev/null 2>&1",
             "tar -tzf a.tgz; tar tzf a.tgz; unzip -l a.zip; zcat a.gz",
             "cargo --version; node -v; python3 --version",
-            "time -p git status; timeout 5 ls; nice ls; env LC_ALL=C ls; sh -c 'git status'",
+            "time -p git status; timeout 5 ls; nice ls; env LC_ALL=C ls; sh -c 'git status'; bash -lc 'ls | head'",
             "/bin/ls; /usr/bin/cat a",
             "printenv HOME; command -v cargo; which cargo; type ls",
             "tr a-z A-Z < a",
@@ -122,6 +122,9 @@ fn what_is_not_known_is_unknown() {
             "perl -pi -e s/a/b/ f",
             "ssh host ls",
             "git -C /x status",
+            "git -C .. status",
+            "git -C \"$x\" status",
+            "git -C sub -C ../.. status",
             "git -c core.pager=x log",
             "git frob",
             "docker run x",
@@ -271,7 +274,19 @@ fn secrets_are_seen() {
 
 #[test]
 fn git_in_another_directory_asks() {
-    check(Class::ReadOnly, &["cd sub && git status", "cd ./a/../b && git status"]);
+    check(
+        Class::ReadOnly,
+        &[
+            "cd sub && git status",
+            "cd ./a/../b && git status",
+            "cd \"$PWD\" && git status",
+            "cd \"$PWD/sub\" && git status",
+            "git -C . log",
+            "git -C sub log",
+            "cd . && git log",
+        ],
+    );
+    check(Class::Unknown, &["cd $PWD/sub && git status", "cd .. && git -C sub status"]);
     check(
         Class::Unknown,
         &["cd .. && git status", "cd /x && git status", "cd \"$d\" && git status"],

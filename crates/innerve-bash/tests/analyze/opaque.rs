@@ -256,7 +256,8 @@ fn wrappers_with_unknown_options_are_refused() {
             "bash f",
             "bash",
             "bash -s",
-            "bash -lc ls",
+            "bash -ic ls",
+            "bash -c",
             "sh -c \"$v\"",
             "zsh -c ls",
             "alpha | sh",
@@ -275,7 +276,18 @@ fn what_was_found_is_told_all_the_same() {
         argvs(&analyze("rm -rf x; eval 'alpha y'; beta")),
         ["rm|-rf|x", "eval|alpha y", "alpha|y", "beta"]
     );
-    assert_eq!(argvs(&analyze("bash -lc 'rm x'")), ["bash|-lc|rm x", "rm|x"]);
+    assert_eq!(argvs(&analyze("bash -ic 'rm x'")), ["bash|-ic|rm x", "rm|x"]);
+    assert_eq!(argvs(&analyze("bash <<'X'\nrm x\nX")), ["bash", "rm|x"]);
+    assert_eq!(argvs(&analyze("sh -s <<< 'rm x'")), ["sh|-s", "rm|x"]);
+    assert_eq!(
+        argvs(&analyze("trap 'rm x' EXIT; exec ls -l")),
+        ["trap|rm x|EXIT", "rm|x", "exec|ls|-l", "ls|-l"]
+    );
+    assert_eq!(argvs(&analyze("rm -rf /\u{a0} x; ls")), ["rm|-rf|/\u{a0}|x", "ls"]);
+    assert_eq!(
+        argvs(&analyze(&format!("rm x; echo {}", "y".repeat(10_000)))).first().map(String::as_str),
+        Some("rm|x")
+    );
     assert_eq!(argvs(&analyze("sudo --zz rm x")), ["sudo|--zz|rm|x"]);
 }
 

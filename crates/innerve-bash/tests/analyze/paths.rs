@@ -78,6 +78,8 @@ fn cd_is_followed() {
     check("sh -c 'cd a; cat b'; cat c", "a/b c", "", "");
     check("command cd a; cat b", "a/b", "", "");
     check("env cd a; cat b", "b", "", "");
+    check("cd \"$PWD\"; cat b \"$PWD/c\"; cd .; cat d", "b c d", "", "");
+    check("cat '~/a'; cd b; cat '~/c'", "~/a b/~/c", "", "");
 }
 
 #[test]

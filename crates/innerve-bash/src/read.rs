@@ -19,6 +19,7 @@ use tree_sitter::Node;
 use crate::directory::Directory;
 use crate::judge::Found;
 use crate::opaque::Refusal;
+use crate::tree::Fault;
 use crate::{Context, OpaqueCode, Redirection, Span, raw, tree};
 
 pub(crate) use simple::{Argument, Simple};
@@ -28,6 +29,8 @@ const MAX_COMMANDS: usize = 100;
 /// Most levels of text inside text (`sh -c 'sh -c …'`).
 const MAX_LEVELS: usize = 4;
 
+/// Most statements around a statement, over all texts inside texts: this bounds the stack.
+const MAX_STATEMENTS_AROUND: usize = 64;
 /// Longest text, in bytes, in which commands are looked for although it is refused.
 const MAX_SEARCHED: usize = 100_000;
 
@@ -43,6 +46,8 @@ pub(crate) struct Findings {
     pub(crate) refusal: Option<Refusal>,
     /// Variables that were given the path of a secret.
     pub(crate) secret_paths: Vec<String>,
+    /// How many statements are around the one that is read.
+    depth: usize,
     /// Whether `set -o pipefail` was met.
     pub(crate) pipefail: bool,
 }
@@ -149,13 +154,13 @@ impl<'a> Reader<'a> {
             self.findings.refuse(refusal);
         }
         let tree = tree::parse(self.text).map_err(|refusal| self.moved(refusal))?;
-        if let Err(refusal) = tree::check(&tree) {
-            let refusal = self.moved(refusal);
-            let too_deep = refusal.code == OpaqueCode::TooLarge;
-            self.findings.refuse(refusal);
-            if too_deep {
-                return Ok(());
+        match tree::check(&tree) {
+            Ok(()) => {}
+            Err(Fault::Syntax(refusal)) => {
+                let refusal = self.moved(refusal);
+                self.findings.refuse(refusal);
             }
+            Err(Fault::Depth(refusal)) => return Err(self.moved(refusal)),
         }
         let root = tree.root_node();
         if root.kind() != "program"
@@ -331,8 +336,19 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads one statement; `redirects` are the redirection nodes that the grammar hung on something around it.
+    /// Reads one statement, unless too many are around it.
     fn statement(&mut self, node: Node<'_>, scope: Scope, redirects: &[Node<'_>]) -> Step {
+        if self.findings.depth >= MAX_STATEMENTS_AROUND {
+            return Err(self.refusal(OpaqueCode::TooLarge, "the text is nested too deeply", node));
+        }
+        self.findings.depth += 1;
+        let result = self.any_statement(node, scope, redirects);
+        self.findings.depth -= 1;
+        result
+    }
+
+    /// Reads one statement; `redirects` are the redirection nodes that the grammar hung on something around it.
+    fn any_statement(&mut self, node: Node<'_>, scope: Scope, redirects: &[Node<'_>]) -> Step {
         match node.kind() {
             "command" | "variable_assignment" | "variable_assignments" | "declaration_command" => {
                 self.simple_command(node, scope, redirects)

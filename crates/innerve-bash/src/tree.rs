@@ -35,28 +35,39 @@ pub(crate) fn parse(text: &str) -> Result<Tree, Refusal> {
         .ok_or_else(|| Refusal::new(OpaqueCode::TooLarge, "parsing took too many steps", whole))
 }
 
-/// Refuses trees with error or missing nodes, and trees that are too deep.
-pub(crate) fn check(tree: &Tree) -> Result<(), Refusal> {
+/// What is wrong with a tree.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// It holds an error or missing node; the rest of it can still be walked.
+    Syntax(Refusal),
+    /// It is too deep to be walked.
+    Depth(Refusal),
+}
+
+/// Refuses trees that are too deep, and trees with error or missing nodes.
+pub(crate) fn check(tree: &Tree) -> Result<(), Fault> {
+    let mut syntax = None;
     let mut cursor = tree.walk();
     loop {
         let node = cursor.node();
         let span = Span { start: node.start_byte(), end: node.end_byte() };
-        if node.is_error() || node.is_missing() {
-            return Err(Refusal::new(
-                OpaqueCode::Syntax,
-                "the text could not be read as bash",
-                span,
-            ));
-        }
         if cursor.depth() as usize > MAX_DEPTH {
-            return Err(Refusal::new(OpaqueCode::TooLarge, "the text is nested too deeply", span));
+            return Err(Fault::Depth(Refusal::new(
+                OpaqueCode::TooLarge,
+                "the text is nested too deeply",
+                span,
+            )));
+        }
+        if syntax.is_none() && (node.is_error() || node.is_missing()) {
+            syntax =
+                Some(Refusal::new(OpaqueCode::Syntax, "the text could not be read as bash", span));
         }
         if cursor.goto_first_child() {
             continue;
         }
         while !cursor.goto_next_sibling() {
             if !cursor.goto_parent() {
-                return Ok(());
+                return syntax.map_or(Ok(()), |refusal| Err(Fault::Syntax(refusal)));
             }
         }
     }

@@ -309,3 +309,28 @@ fn a_text_without_a_command_is_refused() {
         "ls )",
     ]);
 }
+
+#[test]
+fn the_deepest_text_fits_a_small_stack() {
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
+    let shapes = [
+        ("( ", " )"),
+        ("{ ", "; }"),
+        ("echo \"$(", ")\""),
+        ("if ls; then ", "; fi"),
+        ("! ( ", " )"),
+        ("ls | { ls && ", "; }"),
+    ];
+    for (open, close) in shapes {
+        for count in [5, 12, 30, 70] {
+            let shape = |text: &str| format!("{}{text}{}", open.repeat(count), close.repeat(count));
+            let mut text = shape("beta hit");
+            for _ in 0..4 {
+                text = shape(&format!("sh -c {}", quoted(&text)));
+            }
+            let thread = std::thread::Builder::new().stack_size(1 << 20);
+            let found = thread.spawn(move || argvs(&analyze(&text))).unwrap().join().unwrap();
+            assert!(count > 12 || !found.is_empty(), "{open}");
+        }
+    }
+}

@@ -1,2 +1,15 @@
-//! End-to-end tests through the built program.
-fn main(){}
+//! End-to-end tests: the built program against a scripted model, at a terminal and in pipes, on real files and processes.
+
+mod analyze;
+mod broken_streams;
+mod call;
+mod check;
+mod conversation;
+mod flood;
+mod headless;
+mod house;
+mod interrupts;
+mod questions;
+mod tools;
+mod tour;
+mod usage;

@@ -1,0 +1,187 @@
+//! Servers that cut, stall, refuse and overload.
+
+use std::net::TcpListener;
+use std::time::Duration;
+
+use innerve_tests::{How, Wire, World, reply};
+use serde_json::json;
+
+const BOTH: [How; 2] = [How::Cleanly, How::ByReset];
+
+#[test]
+fn a_call_that_was_cut_in_its_arguments_never_runs_and_the_request_is_sent_again() {
+    for wire in Wire::BOTH {
+        for how in BOTH {
+            let world = World::new();
+            let input = json!({ "command": "touch ran.txt; touch ran2.txt", "description": "x" });
+            let model = world
+                .model(wire, [reply().begins("Bash", input).cut(how), reply().text("Whole now.")]);
+            let ended = world
+                .innerve(["run", "go", "--permission-mode", "bypassPermissions"])
+                .model(&model)
+                .run();
+            ended.exits(0).complains(["trying again"]);
+            assert_eq!(ended.stdout(), "Whole now.\n", "{wire:?} {how:?}");
+            assert!(!world.has("ran.txt") && !world.has("ran2.txt"), "{wire:?} {how:?}");
+            let seen = model.seen();
+            assert_eq!(
+                seen[0].body["messages"], seen[1].body["messages"],
+                "the same is asked again"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_call_that_was_complete_before_the_cut_runs_once() {
+    for wire in Wire::BOTH {
+        for how in BOTH {
+            let world = World::new();
+            let append = json!({ "command": "echo ran >> ran.txt" });
+            let second = json!({ "command": "echo second >> ran.txt" });
+            let model = world.model(
+                wire,
+                [
+                    reply().uses("Bash", append).begins("Bash", second).cut(how),
+                    reply().text("I see."),
+                ],
+            );
+            let ended = world
+                .innerve(["run", "go", "--permission-mode", "bypassPermissions"])
+                .model(&model)
+                .run();
+            ended.exits(0);
+            assert_eq!(world.read("ran.txt"), "ran\n", "{wire:?} {how:?}");
+            assert_eq!(model.request(1).results().len(), 1, "{wire:?} {how:?}");
+        }
+    }
+}
+
+#[test]
+fn a_text_that_was_cut_is_either_asked_for_again_or_gone_on_with() {
+    for wire in Wire::BOTH {
+        let world = World::new();
+        let model = world.model(
+            wire,
+            [reply().text("The answer is").cut(How::ByReset), reply().text("The answer is 42.")],
+        );
+        let ended = world.innerve(["run", "go"]).model(&model).run();
+        ended.exits(0);
+        assert!(ended.stdout().contains("The answer is 42."), "{ended}");
+    }
+}
+
+#[test]
+fn a_server_that_is_busy_or_broken_is_asked_again() {
+    for wire in Wire::BOTH {
+        let world = World::new();
+        let model = world.model(
+            wire,
+            [
+                reply().fails(429, "rate_limit_error", "Slow down.").header("retry-after", "1"),
+                reply().fails(500, "api_error", "Internal server error"),
+                reply().text("At last."),
+            ],
+        );
+        let ended = world.innerve(["run", "go"]).model(&model).run();
+        ended.exits(0).complains(["trying again"]);
+        assert_eq!(ended.stdout(), "At last.\n");
+        let seen = model.seen();
+        let waited = seen[1].at - seen[0].at;
+        assert!(waited >= Duration::from_millis(950), "`retry-after` is obeyed: {waited:?}");
+        assert!(waited < Duration::from_secs(5), "{waited:?}");
+    }
+}
+
+#[test]
+fn an_overloaded_server_is_asked_again() {
+    let world = World::new();
+    let model = world.model(
+        Wire::Anthropic,
+        [reply().fails(529, "overloaded_error", "Overloaded"), reply().text("At last.")],
+    );
+    let ended = world.innerve(["run", "go", "--output", "stream-json"]).model(&model).run();
+    ended.exits(0);
+    let lines = ended.lines();
+    let retry = lines.iter().find(|line| line["subtype"] == "retry").expect("the retry is told");
+    assert_eq!(retry["type"], "system");
+}
+
+#[test]
+fn a_wrong_key_is_told_with_the_variable_to_set_and_is_never_printed() {
+    for (wire, variable) in
+        [(Wire::Anthropic, "ANTHROPIC_API_KEY"), (Wire::OpenAi, "OPENAI_API_KEY")]
+    {
+        let world = World::new();
+        let model = world.model(
+            wire,
+            [reply().fails(401, "authentication_error", "invalid x-api-key sk-test-0123456789")],
+        );
+        for output in ["text", "json"] {
+            if output == "json" {
+                continue;
+            }
+            let ended = world.innerve(["run", "go", "--output", output]).model(&model).run();
+            ended.exits(1).complains([variable]);
+            assert!(!format!("{ended}").contains(model.key()), "{ended}");
+        }
+        for log in world.find("log.jsonl") {
+            let text = std::fs::read_to_string(log).unwrap();
+            assert!(!text.contains(model.key()));
+        }
+    }
+}
+
+#[test]
+fn a_request_that_is_refused_is_not_repeated_and_the_reason_is_told() {
+    for wire in Wire::BOTH {
+        for (status, kind) in
+            [(400, "invalid_request_error"), (403, "permission_error"), (404, "not_found_error")]
+        {
+            let world = World::new();
+            let model = world.model(wire, [reply().fails(status, kind, "the reason in words")]);
+            let ended = world.innerve(["run", "go", "--output", "json"]).model(&model).run();
+            ended.exits(1).complains(["the reason in words"]);
+            assert_eq!(ended.json()["terminal"], "model_error");
+        }
+    }
+}
+
+#[test]
+fn an_error_page_that_is_no_json_is_told_in_one_line() {
+    let world = World::new();
+    let page = format!("<html><body>{}Forbidden by proxy</body></html>", "<p>x</p>".repeat(20_000));
+    let model = world.model(Wire::Anthropic, [reply().fails_with(403, &page)]);
+    let ended = world.innerve(["run", "go"]).model(&model).run();
+    ended.exits(1).complains(["403"]);
+    assert!(ended.stderr().len() < 4_000, "{} bytes", ended.stderr().len());
+}
+
+#[test]
+fn a_page_in_place_of_a_stream_is_an_error_not_an_answer() {
+    let world = World::new();
+    let model = world.model(
+        Wire::OpenAi,
+        [reply()
+            .fails_with(200, "<html>Welcome to the hotel's network</html>")
+            .header("content-type", "text/html")],
+    );
+    let mut run = world.innerve(["run", "go"]).model(&model).start();
+    let _ = &mut run;
+    run.wait_for_words("model");
+}
+
+#[test]
+fn a_server_that_is_not_there_is_tried_again_and_named() {
+    // A port that was free a moment ago.
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let world = World::new();
+    let run = world
+        .innerve(["run", "go"])
+        .env("ANTHROPIC_API_KEY", "sk-test")
+        .env("ANTHROPIC_BASE_URL", format!("http://{address}"))
+        .start();
+    run.wait_for_words("trying again");
+    run.signal(rustix::process::Signal::INT);
+    run.end().exits(130);
+}

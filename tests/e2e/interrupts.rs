@@ -1,0 +1,139 @@
+//! Ctrl-C, `kill -9`, and readers that go away.
+
+use innerve_tests::{Gate, Running, Wire, World, reply};
+use rustix::process::Signal;
+use serde_json::json;
+
+/// A run whose command has begun and does not end by itself.
+fn sleeping(world: &World, model: &innerve_tests::ModelServer) -> Running {
+    let run = world
+        .innerve(["run", "go", "--allow", "Bash(sh wait.sh)", "--output", "stream-json"])
+        .model(model)
+        .start();
+    let deadline = std::time::Instant::now() + innerve_tests::PATIENCE;
+    while !world.has("begun") {
+        assert!(std::time::Instant::now() < deadline, "the command did not begin\n{run}");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    run
+}
+
+fn world() -> World {
+    World::new().file("wait.sh", "echo begun > begun\nsleep 300 & sleep 300\n")
+}
+
+#[test]
+fn ctrl_c_ends_the_tool_and_the_session_goes_on_later() {
+    for wire in Wire::BOTH {
+        let world = world();
+        let model = world.model(wire, [reply().text("I wait.").bash("sh wait.sh")]);
+        let run = sleeping(&world, &model);
+        run.signal(Signal::INT);
+        let ended = run.end();
+        ended.exits(130);
+        let summary = ended.lines().pop().unwrap();
+        assert_eq!(summary["terminal"], "aborted_tools");
+        world.nobody_is_left();
+
+        let model = world.model(wire, [reply().text("On we go.")]);
+        let ended = world.innerve(["run", "--continue", "go on"]).model(&model).run();
+        ended.exits(0);
+        let request = model.request(0);
+        assert!(request.last_words().ends_with("go on"), "{:?}", request.messages);
+        let answered = request.messages.iter().flat_map(|message| &message.content);
+        assert_eq!(answered.filter(|block| block.as_tool_result().is_some()).count(), 1);
+    }
+}
+
+#[test]
+fn ctrl_c_while_the_model_writes_keeps_what_it_wrote() {
+    let gate = Gate::new();
+    let world = World::new();
+    let model = world.model(Wire::Anthropic, [reply().text("Half of it is").waits(&gate)]);
+    let run = world.innerve(["run", "go", "--output", "stream-json"]).model(&model).start();
+    run.wait_for_line("the start", |line| line["subtype"] == "init");
+    while model.seen().is_empty() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    run.signal(Signal::INT);
+    let ended = run.end();
+    ended.exits(130);
+    assert_eq!(ended.lines().pop().unwrap()["terminal"], "aborted_streaming");
+    gate.open();
+
+    let model = world.model(Wire::Anthropic, [reply().text("On we go.")]);
+    world.innerve(["run", "--continue", "go on"]).model(&model).run().exits(0);
+}
+
+#[test]
+fn i7_a_killed_session_goes_on_and_the_model_is_told_that_the_call_may_have_had_effects() {
+    for wire in Wire::BOTH {
+        let world = world();
+        let model = world.model(wire, [reply().text("I wait.").bash("sh wait.sh")]);
+        let run = sleeping(&world, &model);
+        run.signal(Signal::KILL);
+        drop(run);
+
+        let model = world.model(wire, [reply().text("I check first.")]);
+        let ended = world.innerve(["run", "--continue", "go on"]).model(&model).run();
+        ended.exits(0).complains(["may have had effects"]);
+        let request = model.request(0);
+        let results: Vec<String> = request
+            .messages
+            .iter()
+            .flat_map(|message| &message.content)
+            .filter_map(|block| Some(block.as_tool_result()?.content.plain_text()))
+            .collect();
+        assert_eq!(results.len(), 1);
+        assert!(results[0].contains("may have"), "{results:?}");
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_panic() {
+    let world = World::new();
+    let lines = "{\"id\":1,\"command\":\"ls -l && cat a | sort\"}\n".repeat(2_000);
+    let ended = world.innerve(["analyze", "--jsonl"]).input(lines.as_str()).read_at_most(100).run();
+    ended.exits(0);
+    assert_eq!(ended.stderr(), "");
+
+    let lines = "{\"id\":1,\"input\":{\"command\":\"ls\"},\"settings\":[]}\n".repeat(2_000);
+    let ended = world.innerve(["check", "--jsonl"]).input(lines.as_str()).read_at_most(100).run();
+    ended.exits(0);
+    assert_eq!(ended.stderr(), "");
+
+    world.innerve(["tools", "--json"]).read_at_most(10).run().exits(0);
+    let ended = world.innerve(["run", "--output", "stream-json"]).read_at_most(10).run();
+    assert!(!ended.stderr().contains("panicked"), "{ended}");
+    world.nobody_is_left();
+}
+
+#[test]
+fn two_interrupts_end_it_at_once() {
+    let world = world();
+    let model = world.model(Wire::Anthropic, [reply().bash("sh wait.sh")]);
+    let run = sleeping(&world, &model);
+    run.signal(Signal::INT);
+    run.signal(Signal::INT);
+    run.end().exits(130);
+    world.nobody_is_left();
+}
+
+#[test]
+fn a_command_that_leaves_a_process_holding_its_output_does_not_hang_the_run() {
+    let world = World::new();
+    let model = world.model(
+        Wire::Anthropic,
+        [
+            reply().uses("Bash", json!({ "command": "sleep 300 & echo started" })),
+            reply().text("Done."),
+        ],
+    );
+    let ended =
+        world.innerve(["run", "go", "--permission-mode", "bypassPermissions"]).model(&model).run();
+    ended.exits(0);
+    assert!(model.request(1).result_texts()[0].contains("started"));
+    assert!(ended.took < std::time::Duration::from_secs(30), "{:?}", ended.took);
+    world.nobody_is_left();
+}

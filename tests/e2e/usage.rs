@@ -1,0 +1,121 @@
+//! Help, bad usage, colours: what holds for every verb.
+
+use innerve_tests::World;
+
+/// Every verb, and what it needs to do something.
+const VERBS: [(&str, &[&str]); 5] = [
+    ("run", &[]),
+    ("check", &["ls"]),
+    ("analyze", &["ls"]),
+    ("call", &["Glob", r#"{"pattern":"*"}"#]),
+    ("tools", &[]),
+];
+
+#[test]
+fn every_verb_that_the_help_lists_is_tested_here() {
+    let world = World::new();
+    let ended = world.innerve(["--help"]).run();
+    ended.exits(0);
+    let help = ended.stdout();
+    let commands = help.split_once("Commands:").unwrap().1.split_once("\n\n").unwrap().0;
+    let listed: Vec<&str> = commands
+        .lines()
+        .filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next())
+        .collect();
+    let mut expected: Vec<&str> = VERBS.iter().map(|(verb, _)| *verb).collect();
+    expected.push("help");
+    assert_eq!(listed, expected, "add the new verb to VERBS");
+}
+
+#[test]
+fn every_verb_has_help_with_an_example() {
+    let world = World::new();
+    for (verb, _) in VERBS {
+        let ended = world.innerve([verb, "--help"]).run();
+        ended.exits(0);
+        let example = format!("\n  innerve {verb}");
+        assert!(ended.stdout().contains("Example"), "{verb}\n{ended}");
+        assert!(ended.stdout().contains(&example), "{verb}\n{ended}");
+    }
+}
+
+#[test]
+fn an_unknown_flag_or_verb_exits_2_and_is_named() {
+    let world = World::new();
+    for (verb, _) in VERBS {
+        world.innerve([verb, "--no-such-flag"]).run().exits(2).complains(["--no-such-flag"]);
+    }
+    world.innerve(["no-such-verb"]).run().exits(2).complains(["no-such-verb"]);
+    world.innerve(["run", "x", "--permission-mode", "never"]).run().exits(2).complains(["never"]);
+    world.innerve(["run", "x", "--max-turns", "0"]).run().exits(2);
+    world.innerve(["run", "x", "--max-cost-usd", "-1"]).run().exits(2);
+    world.innerve(["check"]).run().exits(2);
+    world.innerve(["analyze"]).run().exits(2);
+}
+
+#[test]
+fn pipes_get_no_escape_bytes() {
+    let world = World::new();
+    for (verb, arguments) in VERBS {
+        let innerve =
+            arguments.iter().fold(world.innerve([verb]), |innerve, word| innerve.arg(word));
+        let ended = innerve.run();
+        ended.exits(0);
+        assert!(
+            !ended.stdout().contains('\u{1b}') && !ended.stderr().contains('\u{1b}'),
+            "{verb}\n{ended}"
+        );
+    }
+}
+
+#[test]
+fn a_terminal_gets_colours_and_none_with_no_color() {
+    let world = World::new();
+    let escapes = |no_color: bool| {
+        let innerve = world.innerve(["check", "ls"]);
+        let innerve = if no_color { innerve.env("NO_COLOR", "1") } else { innerve };
+        let mut terminal = innerve.at_terminal();
+        assert_eq!(terminal.ends(), 0);
+        terminal.sees("allow");
+        terminal.raw().contains(&0x1b)
+    };
+    assert!(escapes(false));
+    assert!(!escapes(true));
+
+    let mut terminal = world.innerve(["run"]).env("NO_COLOR", "1").at_terminal();
+    terminal.sees("This is a tour.");
+    assert_eq!(terminal.ends(), 0);
+    assert!(!terminal.raw().contains(&0x1b), "{terminal}");
+}
+
+#[test]
+fn without_a_model_a_task_is_bad_usage_that_says_what_to_set() {
+    let world = World::new();
+    let ended = world.innerve(["run", "do something"]).run();
+    ended.exits(2).complains(["ANTHROPIC_API_KEY", "OPENAI_BASE_URL", "innerve run"]);
+    assert_eq!(ended.stdout(), "");
+    world.innerve(["run", "--continue"]).run().exits(2);
+    world.innerve([]).run().exits(2).complains(["innerve run"]);
+}
+
+#[test]
+fn with_a_model_no_task_is_bad_usage() {
+    let world = World::new();
+    for task in [vec!["run"], vec!["run", "  "]] {
+        let innerve = world.innerve([]).env("ANTHROPIC_API_KEY", "sk-test");
+        let ended = task.into_iter().fold(innerve, |innerve, word| innerve.arg(word)).run();
+        ended.exits(2);
+    }
+}
+
+#[test]
+fn a_session_that_is_not_there_is_named() {
+    let world = World::new();
+    let innerve = |flags: [&str; 2]| {
+        world.innerve(["run", "x"]).args(flags).env("ANTHROPIC_API_KEY", "sk-test")
+    };
+    innerve(["--resume", "no-such-id"]).run().exits(1).complains(["no-such-id"]);
+    innerve(["--resume", "../../etc"]).run().exits(1).complains(["../../etc"]);
+    let ended = world.innerve(["run", "x", "--continue"]).env("ANTHROPIC_API_KEY", "sk-test").run();
+    ended.exits(1).complains(["session"]);
+}

@@ -1,0 +1,239 @@
+//! A model on the loopback interface that answers by a script and refuses what the real interface would refuse.
+
+mod anthropic;
+mod frames;
+mod openai;
+mod script;
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::{IntoResponse as _, Response};
+use axum::serve::ListenerExt as _;
+use innerve_protocol::{Message, ToolResult};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+pub use script::{Gate, How, Reply, reply};
+
+/// The key that clients are given.
+const KEY: &str = "sk-test-0123456789";
+
+/// Which interface the server speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wire {
+    /// Anthropic's Messages.
+    Anthropic,
+    /// OpenAI's Chat Completions.
+    OpenAi,
+}
+
+impl Wire {
+    /// Both.
+    pub const BOTH: [Self; 2] = [Self::Anthropic, Self::OpenAi];
+}
+
+/// One request as it came.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// When.
+    pub at: Instant,
+    /// The path it was sent to.
+    pub path: String,
+    /// Its headers.
+    pub headers: HeaderMap,
+    /// Its body.
+    pub body: Value,
+    /// Its conversation, whatever the interface.
+    pub messages: Vec<Message>,
+}
+
+impl Seen {
+    /// The results in the last message, in their order.
+    pub fn results(&self) -> Vec<ToolResult> {
+        let last = self.messages.last().into_iter().flat_map(|message| &message.content);
+        last.filter_map(|block| block.as_tool_result().cloned()).collect()
+    }
+
+    /// The texts of the results in the last message, in their order.
+    pub fn result_texts(&self) -> Vec<String> {
+        self.results().iter().map(|result| result.content.plain_text()).collect()
+    }
+
+    /// The text blocks of the last message.
+    pub fn last_words(&self) -> String {
+        self.messages.last().map(Message::plain_text).unwrap_or_default()
+    }
+}
+
+#[derive(Debug)]
+struct Shared {
+    wire: Wire,
+    script: VecDeque<Reply>,
+    answered: usize,
+    seen: Vec<Seen>,
+    violations: Vec<String>,
+}
+
+/// A running server. When it is dropped, the test fails if a request broke a rule or the script was not played to its end.
+#[derive(Debug)]
+pub struct ModelServer {
+    wire: Wire,
+    address: String,
+    shared: Arc<Mutex<Shared>>,
+    stop: Option<tokio::sync::oneshot::Sender<()>>,
+}
+
+impl ModelServer {
+    pub(crate) fn start(wire: Wire, script: impl IntoIterator<Item = Reply>) -> Self {
+        let script = script.into_iter().collect();
+        let shared = Shared { wire, script, answered: 0, seen: Vec::new(), violations: Vec::new() };
+        let shared = Arc::new(Mutex::new(shared));
+        let (stop, stopped) = tokio::sync::oneshot::channel();
+        let (started, address) = std::sync::mpsc::channel();
+        let state = Arc::clone(&shared);
+        thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.expect("a runtime").block_on(async move {
+                let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+                let address = listener.local_addr().expect("an address");
+                started.send(address).expect("the test waits");
+                // A connection that is given up is reset, as one that a proxy drops.
+                let listener = listener.tap_io(|stream| {
+                    stream.set_nodelay(true).expect("a socket");
+                    stream.set_zero_linger().expect("a socket");
+                });
+                let router = Router::new().fallback(answer).with_state(state);
+                tokio::select! {
+                    ended = axum::serve(listener, router) => ended.expect("the server runs"),
+                    _ = stopped => {}
+                }
+            });
+        });
+        let address = address.recv().expect("the server starts");
+        Self { wire, address: format!("http://{address}"), shared, stop: Some(stop) }
+    }
+
+    /// What the server has been asked so far.
+    pub fn seen(&self) -> Vec<Seen> {
+        self.lock().seen.clone()
+    }
+
+    /// The n-th request, from 0.
+    ///
+    /// # Panics
+    /// When there were not so many.
+    #[track_caller]
+    pub fn request(&self, index: usize) -> Seen {
+        let seen = self.seen();
+        let count = seen.len();
+        seen.into_iter().nth(index).unwrap_or_else(|| panic!("there were only {count} requests"))
+    }
+
+    /// The key that the program is given.
+    pub fn key(&self) -> &'static str {
+        KEY
+    }
+
+    /// What tells the program about this server.
+    pub(crate) fn environment(&self) -> Vec<(&'static str, OsString)> {
+        match self.wire {
+            Wire::Anthropic => vec![
+                ("ANTHROPIC_API_KEY", KEY.into()),
+                ("ANTHROPIC_BASE_URL", self.address.clone().into()),
+            ],
+            Wire::OpenAi => vec![
+                ("OPENAI_API_KEY", KEY.into()),
+                ("OPENAI_BASE_URL", format!("{}/v1", self.address).into()),
+                ("INNERVE_MODEL", "scripted".into()),
+            ],
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for ModelServer {
+    fn drop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            // The server may be gone already.
+            let _gone = stop.send(());
+        }
+        if thread::panicking() {
+            return;
+        }
+        let shared = self.lock();
+        assert!(shared.violations.is_empty(), "the program broke a rule: {:#?}", shared.violations);
+        let left = shared.script.len();
+        assert_eq!(left, 0, "the program did not ask for the last {left} replies");
+    }
+}
+
+async fn answer(
+    State(shared): State<Arc<Mutex<Shared>>>,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let (wire, reply, index) = {
+        let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
+        let read = match shared.wire {
+            Wire::Anthropic => anthropic::read(uri.path(), &headers, &body, KEY),
+            Wire::OpenAi => openai::read(uri.path(), &headers, &body, KEY),
+        };
+        let (messages, mut problems) = match read {
+            Ok(messages) => {
+                let violations = innerve_protocol::validate(&messages);
+                (messages, violations.into_iter().map(|violation| violation.text).collect())
+            }
+            Err(problem) => (Vec::new(), vec![problem]),
+        };
+        if shared.wire == Wire::Anthropic && problems.is_empty() {
+            problems.extend(anthropic::violations(&body));
+        }
+        shared.seen.push(Seen {
+            at: Instant::now(),
+            path: uri.path().to_owned(),
+            headers,
+            body,
+            messages,
+        });
+        let reply = if problems.is_empty() { shared.script.pop_front() } else { None };
+        let Some(reply) = reply else {
+            if problems.is_empty() {
+                problems.push("there are more requests than replies in the script".to_owned());
+            }
+            let text = problems.join("; ");
+            shared.violations.push(text.clone());
+            return refusal(&text);
+        };
+        shared.answered += 1;
+        (shared.wire, reply, shared.answered)
+    };
+    match reply.error {
+        Some(error) => error.into_response(),
+        None => {
+            let frames = match wire {
+                Wire::Anthropic => anthropic::write(&reply, index),
+                Wire::OpenAi => openai::write(&reply, index),
+            };
+            frames::stream(frames, reply.chunk)
+        }
+    }
+}
+
+fn refusal(text: &str) -> Response {
+    let error = json!({ "type": "invalid_request_error", "message": text });
+    let body = json!({ "type": "error", "error": error }).to_string();
+    (StatusCode::BAD_REQUEST, [("content-type", "application/json")], body).into_response()
+}

@@ -1,0 +1,398 @@
+//! Runs the program: arguments, input, output, signals, time and memory.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::fs;
+use std::io::{Read, Write as _};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::model::ModelServer;
+use crate::terminal::Terminal;
+use crate::world::World;
+use crate::{LIFETIME, PATIENCE, program};
+
+/// The program before it starts.
+#[derive(Clone, Debug)]
+pub struct Innerve {
+    arguments: Vec<OsString>,
+    environment: Vec<(String, OsString)>,
+    cwd: PathBuf,
+    input: Vec<u8>,
+    keeps_input_open: bool,
+    reads_at_most: Option<u64>,
+}
+
+impl Innerve {
+    pub(crate) fn new(world: &World, arguments: &[&str]) -> Self {
+        let environment = world.environment();
+        Self {
+            arguments: arguments.iter().map(OsString::from).collect(),
+            environment: environment
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value))
+                .collect(),
+            cwd: world.work(""),
+            input: Vec::new(),
+            keeps_input_open: false,
+            reads_at_most: None,
+        }
+    }
+
+    /// One more argument.
+    #[must_use]
+    pub fn arg(mut self, argument: impl Into<OsString>) -> Self {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    /// More arguments.
+    #[must_use]
+    pub fn args<const N: usize>(self, arguments: [&str; N]) -> Self {
+        arguments.into_iter().fold(self, Self::arg)
+    }
+
+    /// A variable of its environment.
+    #[must_use]
+    pub fn env(mut self, key: &str, value: impl Into<OsString>) -> Self {
+        self.environment.retain(|(present, _)| present != key);
+        self.environment.push((key.to_owned(), value.into()));
+        self
+    }
+
+    /// Starts in another directory.
+    #[must_use]
+    pub fn within(mut self, cwd: impl Into<PathBuf>) -> Self {
+        self.cwd = cwd.into();
+        self
+    }
+
+    /// Is given this on standard input, which then ends.
+    #[must_use]
+    pub fn input(mut self, input: impl Into<Vec<u8>>) -> Self {
+        self.input = input.into();
+        self
+    }
+
+    /// Standard input stays open after that.
+    #[must_use]
+    pub fn with_open_input(mut self) -> Self {
+        self.keeps_input_open = true;
+        self
+    }
+
+    /// Whoever reads standard output goes away after so many bytes.
+    #[must_use]
+    pub fn read_at_most(mut self, bytes: u64) -> Self {
+        self.reads_at_most = Some(bytes);
+        self
+    }
+
+    /// Asks this model.
+    #[must_use]
+    pub fn model(self, model: &ModelServer) -> Self {
+        let mut innerve = self;
+        for (key, value) in model.environment() {
+            innerve = innerve.env(key, value);
+        }
+        innerve
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(program());
+        command.args(&self.arguments).env_clear().envs(self.environment.iter().cloned());
+        command.current_dir(&self.cwd);
+        command
+    }
+
+    /// Starts it without a terminal.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    pub fn start(self) -> Running {
+        let mut command = self.command();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program starts");
+        let stdout = Collected::from(child.stdout.take().expect("a pipe"), self.reads_at_most);
+        let stderr = Collected::from(child.stderr.take().expect("a pipe"), None);
+        let mut stdin = child.stdin.take().expect("a pipe");
+        let (sender, kept) = std::sync::mpsc::channel();
+        thread::spawn(move || {
+            // A program that does not want its input is no failure.
+            let _ignored = stdin.write_all(&self.input);
+            if self.keeps_input_open {
+                let _gone = sender.send(stdin);
+            }
+        });
+        Running { child, stdout, stderr, input: kept, started: Instant::now() }
+    }
+
+    /// Runs it to its end.
+    pub fn run(self) -> Ended {
+        self.start().end()
+    }
+
+    /// Starts it with a person at a terminal.
+    pub fn at_terminal(self) -> Terminal {
+        Terminal::open(self.command())
+    }
+}
+
+/// The program while it runs; killed when it is dropped.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    stdout: Collected,
+    stderr: Collected,
+    input: std::sync::mpsc::Receiver<ChildStdin>,
+    started: Instant,
+}
+
+impl Running {
+    /// Writes to standard input, which must have been kept open.
+    pub fn say(&mut self, text: &str) -> ChildStdin {
+        let mut stdin = self.input.recv_timeout(PATIENCE).expect("standard input is open");
+        stdin.write_all(text.as_bytes()).expect("the program reads");
+        stdin
+    }
+
+    /// Waits for a line of JSON on standard output.
+    ///
+    /// # Panics
+    /// When it does not come in time.
+    #[track_caller]
+    pub fn wait_for_line(&self, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+        let found = self.stdout.wait(|text| {
+            let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+            lines.into_iter().find(&wanted)
+        });
+        found.unwrap_or_else(|| panic!("{what} did not come\n{self}"))
+    }
+
+    /// Waits for text on standard error.
+    ///
+    /// # Panics
+    /// When it does not come in time.
+    #[track_caller]
+    pub fn wait_for_words(&self, words: &str) {
+        let found = self.stderr.wait(|text| text.contains(words).then_some(()));
+        assert!(found.is_some(), "`{words}` did not come on standard error\n{self}");
+    }
+
+    /// Standard output so far, as lines of JSON.
+    pub fn lines(&self) -> Vec<Value> {
+        self.stdout.text().lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
+    /// Sends a signal to the program alone.
+    pub fn signal(&self, signal: Signal) {
+        let id = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).expect("a number");
+        kill_process(id, signal).expect("the program runs");
+    }
+
+    /// The most memory that the program itself has held so far, in bytes (`VmHWM` of Linux).
+    pub fn peak_memory(&self) -> u64 {
+        let status =
+            fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+        kib.unwrap_or(0) * 1024
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Panics
+    /// When it lives longer than [`LIFETIME`]; it is killed then.
+    #[track_caller]
+    pub fn end(mut self) -> Ended {
+        let mut peak = 0;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("a child") {
+                break status;
+            }
+            peak = peak.max(self.peak_memory());
+            if self.started.elapsed() > LIFETIME {
+                let _dead = self.child.kill();
+                panic!("the program did not end\n{self}");
+            }
+            thread::sleep(Duration::from_millis(5));
+        };
+        // A child that holds a pipe open is found by the tests that look for it; here it must not hang the test.
+        self.stdout.wait_for_end();
+        self.stderr.wait_for_end();
+        Ended {
+            status,
+            stdout: self.stdout.bytes(),
+            stderr: self.stderr.text(),
+            peak_memory: peak,
+            took: self.started.elapsed(),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It has ended, or it must.
+        let _dead = self.child.kill();
+        let _status = self.child.wait();
+    }
+}
+
+impl fmt::Display for Running {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "── stdout\n{}── stderr\n{}", self.stdout.text(), self.stderr.text())
+    }
+}
+
+/// How the program ended.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    status: ExitStatus,
+    stdout: Vec<u8>,
+    stderr: String,
+    /// The most memory that the program itself held when it was last looked at, in bytes.
+    pub peak_memory: u64,
+    /// From start to end.
+    pub took: Duration,
+}
+
+impl Ended {
+    /// It ended with this exit code.
+    ///
+    /// # Panics
+    /// When it did not, or wrote of a panic.
+    #[track_caller]
+    pub fn exits(&self, code: i32) -> &Self {
+        assert_eq!(
+            self.status.code(),
+            Some(code),
+            "exit code, signal {:?}\n{self}",
+            self.status.signal()
+        );
+        assert!(!self.stderr.contains("panicked at"), "a panic\n{self}");
+        self
+    }
+
+    /// Standard output as text.
+    pub fn stdout(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+
+    /// Standard error as text.
+    pub fn stderr(&self) -> &str {
+        &self.stderr
+    }
+
+    /// Standard error names all of these.
+    #[track_caller]
+    pub fn complains<const N: usize>(&self, words: [&str; N]) -> &Self {
+        for word in words {
+            assert!(self.stderr.contains(word), "standard error does not say `{word}`\n{self}");
+        }
+        self
+    }
+
+    /// Standard output, which is one line of JSON.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        let mut lines = self.lines();
+        assert_eq!(lines.len(), 1, "one line of JSON is expected\n{self}");
+        lines.remove(0)
+    }
+
+    /// Standard output, each line of which is JSON.
+    #[track_caller]
+    pub fn lines(&self) -> Vec<Value> {
+        let text = std::str::from_utf8(&self.stdout).expect("UTF-8");
+        let parse = |line| {
+            serde_json::from_str(line)
+                .unwrap_or_else(|error| panic!("no JSON: {error}: {line}\n{self}"))
+        };
+        text.lines().map(parse).collect()
+    }
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let short = |text: &str| text.chars().take(20_000).collect::<String>();
+        write!(
+            formatter,
+            "── stdout\n{}\n── stderr\n{}",
+            short(&self.stdout()),
+            short(&self.stderr)
+        )
+    }
+}
+
+/// What came out of a pipe so far.
+#[derive(Clone, Debug, Default)]
+struct Collected {
+    state: Arc<(Mutex<Output>, Condvar)>,
+}
+
+#[derive(Debug, Default)]
+struct Output {
+    bytes: Vec<u8>,
+    ended: bool,
+}
+
+impl Collected {
+    fn from(pipe: impl Read + Send + 'static, at_most: Option<u64>) -> Self {
+        let collected = Self::default();
+        let state = Arc::clone(&collected.state);
+        thread::spawn(move || {
+            let mut pipe = pipe.take(at_most.unwrap_or(u64::MAX));
+            let mut buffer = [0; 64 * 1024];
+            loop {
+                let count = pipe.read(&mut buffer).unwrap_or(0);
+                let mut output = state.0.lock().unwrap_or_else(PoisonError::into_inner);
+                output.bytes.extend_from_slice(&buffer[..count]);
+                output.ended = count == 0;
+                state.1.notify_all();
+                if count == 0 {
+                    return;
+                }
+            }
+        });
+        collected
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        self.state.0.lock().unwrap_or_else(PoisonError::into_inner).bytes.clone()
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes()).into_owned()
+    }
+
+    /// Looks at the text whenever more has come, until it shows what is wanted.
+    fn wait<T>(&self, wanted: impl Fn(&str) -> Option<T>) -> Option<T> {
+        let deadline = Instant::now() + PATIENCE;
+        let mut output = self.state.0.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let found = wanted(&String::from_utf8_lossy(&output.bytes));
+            let left = deadline.saturating_duration_since(Instant::now());
+            if found.is_some() || output.ended || left.is_zero() {
+                return found;
+            }
+            let waited = self.state.1.wait_timeout(output, left);
+            output = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn wait_for_end(&self) {
+        let deadline = Instant::now() + Duration::from_secs(5);
+        let mut output = self.state.0.lock().unwrap_or_else(PoisonError::into_inner);
+        while !output.ended && Instant::now() < deadline {
+            let waited = self.state.1.wait_timeout(output, Duration::from_millis(100));
+            output = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! A person at a pseudo-terminal: sees what the program shows, types, interrupts.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::process::Command;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use expectrl::process::Process as _;
+use expectrl::process::unix::{Signal, UnixProcess, WaitStatus};
+
+use crate::{LIFETIME, PATIENCE};
+
+/// A terminal with the program in it; the program is killed when the terminal is dropped.
+#[derive(Debug)]
+pub struct Terminal {
+    process: UnixProcess,
+    keyboard: File,
+    screen: Arc<(Mutex<Screen>, Condvar)>,
+    /// How much of the screen earlier waits have seen.
+    seen: usize,
+    ended: bool,
+}
+
+#[derive(Debug, Default)]
+struct Screen {
+    bytes: Vec<u8>,
+    ended: bool,
+}
+
+impl Terminal {
+    pub(crate) fn open(command: Command) -> Self {
+        let mut process =
+            UnixProcess::spawn_command(command).expect("the program starts at a terminal");
+        // Wide enough that no line of a test is wrapped by the terminal.
+        process.set_window_size(200, 60).expect("a terminal has a size");
+        let mut display = process.get_raw_handle().expect("the terminal's other end");
+        let keyboard = display.try_clone().expect("the terminal's other end");
+        let screen: Arc<(Mutex<Screen>, Condvar)> = Arc::default();
+        let shown = Arc::clone(&screen);
+        thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            loop {
+                // Linux answers with an error when the last program has left the terminal.
+                let count = display.read(&mut buffer).unwrap_or(0);
+                let mut screen = shown.0.lock().unwrap_or_else(PoisonError::into_inner);
+                screen.bytes.extend_from_slice(&buffer[..count]);
+                screen.ended = count == 0;
+                shown.1.notify_all();
+                if count == 0 {
+                    return;
+                }
+            }
+        });
+        Self { process, keyboard, screen, seen: 0, ended: false }
+    }
+
+    /// Types text.
+    pub fn types(&mut self, text: &str) -> &mut Self {
+        self.keyboard.write_all(text.as_bytes()).expect("the terminal is open");
+        self
+    }
+
+    /// Types a line.
+    pub fn enters(&mut self, line: &str) -> &mut Self {
+        self.types(&format!("{line}\n"))
+    }
+
+    /// Presses Ctrl-C.
+    pub fn interrupts(&mut self) -> &mut Self {
+        self.types("\u{3}")
+    }
+
+    /// Waits until the program shows this, after what was waited for before.
+    ///
+    /// # Panics
+    /// When it does not in time.
+    #[track_caller]
+    pub fn sees(&mut self, text: &str) -> &mut Self {
+        let deadline = Instant::now() + PATIENCE;
+        let mut screen = self.screen.0.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let shown = plain(&screen.bytes);
+            let new = shown.get(self.seen..).unwrap_or_default();
+            if let Some(at) = new.find(text) {
+                self.seen += at + text.len();
+                break;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            assert!(
+                !screen.ended && !left.is_zero(),
+                "`{text}` was not shown\n── terminal\n{shown}"
+            );
+            let waited = self.screen.1.wait_timeout(screen, left);
+            screen = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        drop(screen);
+        self
+    }
+
+    /// All that was shown so far, without colours.
+    pub fn shown(&self) -> String {
+        plain(&self.raw())
+    }
+
+    /// All that was shown so far, byte for byte.
+    pub fn raw(&self) -> Vec<u8> {
+        self.screen.0.lock().unwrap_or_else(PoisonError::into_inner).bytes.clone()
+    }
+
+    /// Waits for the program's end and gives its exit code.
+    ///
+    /// # Panics
+    /// When it does not end in time, or by a signal.
+    #[track_caller]
+    pub fn ends(&mut self) -> i32 {
+        let deadline = Instant::now() + LIFETIME;
+        loop {
+            match self.process.status().expect("a child") {
+                WaitStatus::Exited(_, code) => {
+                    self.ended = true;
+                    assert!(!self.shown().contains("panicked at"), "a panic\n{self}");
+                    return code;
+                }
+                WaitStatus::StillAlive => {}
+                status => {
+                    self.ended = true;
+                    panic!("the program ended by {status:?}\n{self}");
+                }
+            }
+            assert!(Instant::now() < deadline, "the program did not end\n{self}");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl fmt::Display for Terminal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "── terminal\n{}", self.shown())
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        if !self.ended {
+            // It may have ended by itself.
+            let _dead = self.process.kill(Signal::SIGKILL);
+            let _status = self.process.wait();
+        }
+    }
+}
+
+/// The text without carriage returns and without what colours it (ECMA-48, "control sequences").
+fn plain(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let mut out = String::new();
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\r' => {}
+            '\u{1b}' => {
+                if letters.next() == Some('[') {
+                    let _last = letters.find(|letter| ('@'..='~').contains(letter));
+                }
+            }
+            letter => out.push(letter),
+        }
+    }
+    out
+}

@@ -1,8 +1,9 @@
 //! Steps 7 to 9: hooks speak, the engine judges, somebody is asked, a refusal is worded.
 
+use std::pin::pin;
 use std::sync::Arc;
 
-use futures_util::future::{Either, join_all, select};
+use futures_util::future::{Either, select};
 use innerve_permission::facts::Place;
 use innerve_permission::{
     Approval, Approver as ApprovedBy, Decision, HookVoice, Judgement, Need, Preview, Reason,
@@ -13,10 +14,10 @@ use serde_json::{Map, Value};
 use crate::pipeline::Call;
 use crate::prepare::Suspicion;
 use crate::stage::{Authorized, Given, Outcome, StopRequest, Stopped, Validated};
-use crate::validate::{interrupted, invalid};
+use crate::validate::{invalid, unless_aborted, withdrawn};
 use crate::{
-    Answer, ApprovalRequest, ClassifierVerdict, HookDecision, HookEvent, HookEventName,
-    HookOutcome, PermissionAnswer, Step,
+    Answer, ApprovalRequest, ClassifierVerdict, HookDecision, HookEventName, HookOutcome,
+    PermissionAnswer, Step,
 };
 
 /// What the hooks did to the input.
@@ -59,31 +60,22 @@ impl Call<'_> {
         call: &Validated,
         given: &mut Given,
     ) -> Result<Heard, Box<Stopped>> {
-        if given.hooks.is_some() {
+        if given.heard {
             self.pass(Step::PreHooks);
             return Ok(Heard::Same);
         }
+        given.heard = true;
         let mut fields = Map::new();
         fields.insert("tool_input".to_owned(), call.input.clone());
-        fields.insert("tool_use_id".to_owned(), Value::String(self.id.to_string()));
-        let mut outcome = self.hear(HookEventName::PreToolUse, call, fields).await;
-        if let Some(reason) = outcome.stop.take() {
-            let text = format!("A hook stopped the run: {reason}");
-            return Err(Box::new(Stopped {
-                text,
-                stop: Some(StopRequest::HookStopped(reason)),
-                ..invalid(Step::PreHooks, "hook_stopped", "")
-            }));
-        }
-        let changed = outcome.updated_input.take();
-        given.hooks = Some(outcome);
+        let turn = self.turn;
+        let heard = self.hear(HookEventName::PreToolUse, &call.policy, fields);
+        let outcome = unless_aborted(turn, Step::PreHooks, heard).await?;
+        self.stop_if_told(Step::PreHooks)?;
         self.pass(Step::PreHooks);
+        given.decision = outcome.decision;
         // A refusal needs no second look at the input that it refuses.
-        let denied = given
-            .hooks
-            .as_ref()
-            .is_some_and(|hooks| matches!(hooks.decision, Some(HookDecision::Deny(_))));
-        match changed {
+        let denied = matches!(given.decision, Some(HookDecision::Deny(_)));
+        match outcome.updated_input {
             Some(input) if !denied && input != call.input => {
                 given.input = input;
                 Ok(Heard::Changed)
@@ -92,27 +84,11 @@ impl Call<'_> {
         }
     }
 
-    /// Runs all hooks that listen, at the same time, and combines their words in the order of configuration.
-    pub(crate) async fn hear(
-        &self,
-        name: HookEventName,
-        call: &Validated,
-        fields: Map<String, Value>,
-    ) -> HookOutcome {
-        let listening =
-            self.pipeline.hooks.iter().filter(|hook| hook.listens(name, Some(&self.name)));
-        let runs = listening.map(|hook| {
-            hook.run(HookEvent {
-                name,
-                session_id: self.turn.session_id.to_string(),
-                agent_id: self.turn.agent_id.as_ref().map(ToString::to_string),
-                cwd: call.context.cwd.clone(),
-                permission_mode: call.policy.mode.name(),
-                tool: Some(self.name.clone()),
-                fields: fields.clone(),
-            })
-        });
-        join_all(runs).await.into_iter().fold(HookOutcome::default(), HookOutcome::and)
+    /// Refuses the call if a hook stopped the run.
+    fn stop_if_told(&self, step: Step) -> Result<(), Box<Stopped>> {
+        let Some(reason) = &self.remarks.stop else { return Ok(()) };
+        let text = format!("A hook stopped the run: {reason}");
+        Err(Box::new(Stopped { text, ..invalid(step, "hook_stopped", "") }))
     }
 
     /// Step 8.
@@ -124,12 +100,11 @@ impl Call<'_> {
     ) -> Result<Judged, Box<Stopped>> {
         let judgement = self.judge(&call, given);
         let resolution = judgement.resolution().clone();
-        self.pipeline.observer.judged(&self.id, &self.name, &resolution);
+        self.watch(|observer| observer.judged(&self.id, &self.name, &resolution));
         let judged = match resolution.verdict {
-            Verdict::Decided(Decision::Allow) => permitted(call, judgement, given, None),
+            Verdict::Decided(Decision::Allow) => permitted(call, judgement, None),
             Verdict::Decided(Decision::Deny) => refused(resolution, &call, RefusedBy::Engine),
             Verdict::Deferred => {
-                self.report(Step::Resolve, Some("deferred"));
                 let text = "A hook deferred this call; it was not run.".to_owned();
                 return Err(Box::new(Stopped {
                     outcome: Outcome::Deferred,
@@ -139,10 +114,17 @@ impl Call<'_> {
                 }));
             }
             Verdict::Decided(Decision::Ask) => self.ask(call, judgement, given).await?,
+            // Who wrote the input has no need of a classifier.
+            Verdict::NeedsClassifier { .. } if given.edited_by.is_some() => {
+                self.ask(call, judgement, given).await?
+            }
             Verdict::NeedsClassifier { otherwise } => {
                 self.classify_call(call, judgement, suspicion, otherwise, given).await?
             }
         };
+        if let Judged::Permitted(_) = judged {
+            self.turn.denials.allowed();
+        }
         self.pass(Step::Resolve);
         Ok(judged)
     }
@@ -156,15 +138,13 @@ impl Call<'_> {
         if call.tool.requires_user_interaction() {
             facts.need = Need::Interaction;
         }
-        // Parameter rules look at the model's own words (Claude Code documentation, "permissions").
-        facts = facts.with_parameters_of(&self.raw_input);
-        let hook = given.hooks.as_ref().and_then(|hooks| hooks.decision.clone()).map(|decision| {
-            match decision {
-                HookDecision::Allow => HookVoice::Allow,
-                HookDecision::Ask(reason) => HookVoice::Ask(reason),
-                HookDecision::Defer => HookVoice::Defer,
-                HookDecision::Deny(reason) => HookVoice::Deny(reason),
-            }
+        // Parameter rules look at the words of whoever wrote the input (Claude Code documentation, "permissions").
+        facts = facts.with_parameters_of(&given.input);
+        let hook = given.decision.clone().map(|decision| match decision {
+            HookDecision::Allow => HookVoice::Allow,
+            HookDecision::Ask(reason) => HookVoice::Ask(reason),
+            HookDecision::Defer => HookVoice::Defer,
+            HookDecision::Deny(reason) => HookVoice::Deny(reason),
         });
         let objection = call.tool.objection(&call.input, &call.context);
         judge(policy, facts, &Voices { hook, objection })
@@ -179,35 +159,23 @@ impl Call<'_> {
         otherwise: Decision,
         given: &mut Given,
     ) -> Result<Judged, Box<Stopped>> {
-        let verdict = if self.turn.denials.exhausted() {
-            ClassifierVerdict::Unavailable("it has refused too often".to_owned())
-        } else {
-            match suspicion.or_else(|| self.ask_classifier(&call)) {
-                None => {
-                    ClassifierVerdict::Unavailable("no classifier can judge this tool".to_owned())
-                }
-                Some(suspicion) => {
-                    match select(
-                        suspicion,
-                        Box::pin(call.context.cancellation.clone().cancelled_owned()),
-                    )
-                    .await
-                    {
-                        Either::Left((verdict, _)) => verdict,
-                        Either::Right(_) => return Err(Box::new(self.withdrawn())),
-                    }
-                }
-            }
+        let about = call.tool.classifier_input(&call.input);
+        // What it cannot judge, and what it has refused too often, is for a person.
+        if self.pipeline.classifier.is_some() && (about.is_empty() || self.turn.denials.exhausted())
+        {
+            return self.ask(call, judgement, given).await;
+        }
+        // An answer that was asked for early counts only if preparing the input changed nothing that it was told.
+        let suspicion = suspicion
+            .filter(|suspicion| suspicion.about == about)
+            .or_else(|| self.ask_classifier(&call));
+        let verdict = match suspicion {
+            None => ClassifierVerdict::Unavailable("there is no classifier".to_owned()),
+            Some(suspicion) => unless_aborted(self.turn, Step::Resolve, suspicion.verdict).await?,
         };
         match verdict {
             ClassifierVerdict::Allow => {
-                self.turn.denials.allowed();
-                Ok(permitted(
-                    call,
-                    judgement,
-                    given,
-                    Some(Approval { by: ApprovedBy::Classifier, preview: None }),
-                ))
+                Ok(permitted(call, judgement, Some(word_of(ApprovedBy::Classifier))))
             }
             ClassifierVerdict::Block(reason) => {
                 self.turn.denials.refused();
@@ -229,35 +197,36 @@ impl Call<'_> {
         judgement: Judgement,
         given: &mut Given,
     ) -> Result<Judged, Box<Stopped>> {
-        if let Some(by) = given.edited_by {
-            return Ok(permitted(call, judgement, given, Some(Approval { by, preview: None })));
-        }
         let resolution = judgement.resolution().clone();
-        let mut fields = Map::new();
-        fields.insert("tool_input".to_owned(), call.input.clone());
-        let suggestions: Vec<Value> = resolution
-            .suggestions
-            .iter()
-            .map(|suggestion| Value::String(suggestion.0.clone()))
-            .collect();
-        fields.insert("permission_suggestions".to_owned(), Value::Array(suggestions));
-        let heard = self.hear(HookEventName::PermissionRequest, &call, fields).await;
-        match heard.permission {
-            Some(PermissionAnswer::Deny { message, interrupt }) => {
-                return Ok(refused(resolution, &call, RefusedBy::Hook { message, interrupt }));
+        // What a rule wants to be asked is asked, whatever a hook says.
+        let is_ruled = resolution.reason.kind == ReasonKind::Rule;
+        match given.edited_by {
+            Some(by) if by == ApprovedBy::Person || !is_ruled => {
+                return Ok(permitted(call, judgement, Some(word_of(by))));
             }
-            // What a rule wants to be asked is asked.
-            Some(PermissionAnswer::Allow) if resolution.reason.kind != ReasonKind::Rule => {
-                return Ok(permitted(
-                    call,
-                    judgement,
-                    given,
-                    Some(Approval { by: ApprovedBy::Hook, preview: None }),
-                ));
+            Some(_) => {}
+            None => {
+                let heard = self.request_permission(&call, &resolution).await?;
+                match (heard.permission, heard.updated_input) {
+                    (Some(PermissionAnswer::Deny { message, interrupt }), _) => {
+                        let by = RefusedBy::Hook { message, interrupt };
+                        return Ok(refused(resolution, &call, by));
+                    }
+                    (Some(PermissionAnswer::Allow), Some(input)) if input != call.input => {
+                        given.input = input;
+                        given.edited_by = Some(ApprovedBy::Hook);
+                        return Ok(Judged::Changed);
+                    }
+                    (Some(PermissionAnswer::Allow), _) if !is_ruled => {
+                        return Ok(permitted(call, judgement, Some(word_of(ApprovedBy::Hook))));
+                    }
+                    (Some(PermissionAnswer::Allow) | None, _) => {}
+                }
             }
-            Some(PermissionAnswer::Allow) | None => {}
         }
-        let preview = match call.tool.preview(&call.input, &call.context).await {
+        let turn = self.turn;
+        let preview = call.tool.preview(&call.input, &call.context);
+        let preview = match unless_aborted(turn, Step::Resolve, preview).await? {
             Ok(preview) => preview,
             Err(error) => {
                 return Err(Box::new(invalid(Step::Resolve, error.code(), error.message())));
@@ -271,12 +240,47 @@ impl Call<'_> {
             preview: preview.clone(),
             agent: self.turn.agent_id.clone(),
         };
-        let answer = self.pipeline.approver.ask(request, call.context.cancellation.clone()).await;
+        let answer = self.put(request, &call).await?;
         self.answered(call, judgement, given, preview, answer)
     }
 
-    fn answered(
+    /// Lets hooks answer in place of a person.
+    async fn request_permission(
+        &mut self,
+        call: &Validated,
+        resolution: &Resolution,
+    ) -> Result<HookOutcome, Box<Stopped>> {
+        let mut fields = Map::new();
+        fields.insert("tool_input".to_owned(), call.input.clone());
+        let suggestions =
+            resolution.suggestions.iter().map(|suggestion| Value::String(suggestion.0.clone()));
+        fields.insert("permission_suggestions".to_owned(), suggestions.collect());
+        let turn = self.turn;
+        let heard = self.hear(HookEventName::PermissionRequest, &call.policy, fields);
+        let heard = unless_aborted(turn, Step::Resolve, heard).await?;
+        self.stop_if_told(Step::Resolve)?;
+        Ok(heard)
+    }
+
+    /// Asks the approver, who gets a moment to take the question back when the turn is aborted.
+    async fn put(
         &self,
+        request: ApprovalRequest,
+        call: &Validated,
+    ) -> Result<Answer, Box<Stopped>> {
+        let cancellation = &call.context.cancellation;
+        let asked = self.pipeline.approver.ask(request, cancellation.clone());
+        match select(asked, pin!(cancellation.cancelled())).await {
+            Either::Left((answer, _)) => Ok(answer),
+            Either::Right(((), asked)) => {
+                drop(select(asked, self.grace()).await);
+                Err(withdrawn(Step::Resolve))
+            }
+        }
+    }
+
+    fn answered(
+        &mut self,
         call: Validated,
         judgement: Judgement,
         given: &mut Given,
@@ -284,40 +288,34 @@ impl Call<'_> {
         answer: Answer,
     ) -> Result<Judged, Box<Stopped>> {
         let resolution = judgement.resolution().clone();
-        match answer {
+        let judged = match answer {
             Answer::Allow { remember, edited } => {
                 if let Some(grant) = remember
                     && let Err(problem) = self.turn.policy.remember(&grant)
-                    && let Some(hooks) = given.hooks.as_mut()
                 {
-                    hooks.messages.push(format!("the rule could not be remembered: {problem}"));
+                    let notice = format!("the rule could not be remembered: {problem}");
+                    self.remarks.notices.push(notice);
                 }
                 match edited {
                     Some(input) if input != call.input => {
                         given.input = input;
                         given.edited_by = Some(ApprovedBy::Person);
-                        Ok(Judged::Changed)
+                        Judged::Changed
                     }
-                    Some(_) | None => Ok(permitted(
-                        call,
-                        judgement,
-                        given,
-                        Some(Approval { by: ApprovedBy::Person, preview }),
-                    )),
+                    Some(_) | None => {
+                        let approval = Approval { by: ApprovedBy::Person, preview };
+                        permitted(call, judgement, Some(approval))
+                    }
                 }
             }
-            Answer::Deny { comment } => Ok(refused(resolution, &call, RefusedBy::Person(comment))),
-            Answer::Unavailable(why) => Ok(refused(resolution, &call, RefusedBy::Nobody(why))),
-            Answer::Interrupted => Err(Box::new(self.withdrawn())),
-        }
-    }
-
-    #[expect(clippy::unused_self, reason = "reads as a step of the call")]
-    fn withdrawn(&self) -> Stopped {
-        interrupted(
-            Step::Resolve,
-            "Interrupted by the user before it was permitted; nothing was run.",
-        )
+            Answer::Deny { comment } => {
+                let comment = comment.filter(|comment| !comment.trim().is_empty());
+                refused(resolution, &call, RefusedBy::Person(comment))
+            }
+            Answer::Unavailable(why) => refused(resolution, &call, RefusedBy::Nobody(why)),
+            Answer::Interrupted => return Err(withdrawn(Step::Resolve)),
+        };
+        Ok(judged)
     }
 
     /// Step 9.
@@ -375,37 +373,24 @@ impl Call<'_> {
     }
 
     /// Only refusals of the classifier are told to hooks (Claude Code documentation, "hooks").
-    async fn refusal_may_be_retried(&self, input: &Value, reason: &Reason) -> bool {
+    async fn refusal_may_be_retried(&mut self, input: &Value, reason: &Reason) -> bool {
         let policy = self.turn.policy.current();
-        let name = HookEventName::PermissionDenied;
         let mut fields = Map::new();
         fields.insert("tool_input".to_owned(), input.clone());
-        fields.insert("tool_use_id".to_owned(), Value::String(self.id.to_string()));
         fields.insert("reason".to_owned(), Value::String(reason.message.clone()));
-        let event = HookEvent {
-            name,
-            session_id: self.turn.session_id.to_string(),
-            agent_id: self.turn.agent_id.as_ref().map(ToString::to_string),
-            cwd: policy.cwd.clone(),
-            permission_mode: policy.mode.name(),
-            tool: Some(self.name.clone()),
-            fields,
-        };
-        let listening =
-            self.pipeline.hooks.iter().filter(|hook| hook.listens(name, Some(&self.name)));
-        join_all(listening.map(|hook| hook.run(event.clone())))
-            .await
-            .iter()
-            .any(|outcome| outcome.retry)
+        let turn = self.turn;
+        let heard = self.hear(HookEventName::PermissionDenied, &policy, fields);
+        let heard = unless_aborted(turn, Step::HandleRefusal, heard).await;
+        heard.is_ok_and(|outcome| outcome.retry)
     }
 }
 
-fn permitted(
-    call: Validated,
-    judgement: Judgement,
-    given: &mut Given,
-    approval: Option<Approval>,
-) -> Judged {
+/// A yes to what was not seen beforehand.
+fn word_of(by: ApprovedBy) -> Approval {
+    Approval { by, preview: None }
+}
+
+fn permitted(call: Validated, judgement: Judgement, approval: Option<Approval>) -> Judged {
     let resolution = judgement.resolution().clone();
     let permit = match approval.clone() {
         None => judgement.permit(),
@@ -418,7 +403,6 @@ fn permitted(
             approval,
             input: call.input,
             context: call.context,
-            hooks: given.hooks.take().unwrap_or_default(),
             resolution,
         })),
         // The engine has the last word: no answer turns a deny into a permit.

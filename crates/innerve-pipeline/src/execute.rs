@@ -1,55 +1,55 @@
-//! Step 10: run, spending the permit; panics are caught, timeout and abort are obeyed.
+//! Step 10: run, spending the permit; timeout and abort are obeyed.
 
-use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use futures_util::FutureExt as _;
 use futures_util::future::{Either, pending, ready, select};
 use innerve_tool::{BoxFuture, Rendered, ToolError, code};
 
 use crate::Step;
 use crate::pipeline::Call;
-use crate::stage::{Authorized, Executed};
+use crate::stage::{Authorized, Executed, Stopped};
+use crate::validate::interrupted;
 
 /// How long a cancelled tool may take to stop by itself before it is dropped.
 const STOP_GRACE: Duration = Duration::from_secs(5);
 
 impl Call<'_> {
     /// Step 10.
-    pub(crate) async fn execute(&mut self, call: Authorized) -> Executed {
-        let Authorized { tool, permit, approval, context, input, hooks, resolution } = call;
+    pub(crate) async fn execute(&mut self, call: Authorized) -> Result<Executed, Box<Stopped>> {
+        let Authorized { tool, permit, approval, context, input, resolution } = call;
         let cancellation = context.cancellation.clone();
+        // It may have been aborted since step 2, while hooks ran or somebody was asked.
+        if cancellation.is_cancelled() {
+            let text = "Interrupted by the user before it started; nothing was run.";
+            return Err(Box::new(Stopped {
+                resolution: Some(resolution),
+                ..interrupted(Step::Run, text)
+            }));
+        }
         let limit = tool.timeout(permit.input());
         // The tool runs inside this future: nothing of it is left when the future is dropped.
-        let run = AssertUnwindSafe(tool.invoke(permit, context)).catch_unwind();
-        let run = Box::pin(run.map(|outcome| {
-            outcome.unwrap_or_else(|payload| {
-                // The payload may hold secrets: it is dropped unseen.
-                drop(payload);
-                Err(ToolError::new(
-                    code::PANICKED,
-                    format!("internal error in {}; the call was abandoned", self.name),
-                ))
-            })
-        }));
+        let run = tool.invoke(permit, context);
         let ended = Box::pin(self.ended(limit, &cancellation));
         let outcome: Result<Rendered, ToolError> = match select(run, ended).await {
             Either::Left((outcome, _)) => outcome,
             Either::Right((why, run)) => {
                 cancellation.cancel();
                 match select(run, self.grace()).await {
-                    // What it had to say on being stopped is better than our own words.
-                    Either::Left((Err(error), _)) => Err(error),
-                    Either::Left((Ok(rendered), _)) if why.code() == code::INTERRUPTED => {
-                        Ok(rendered)
+                    // It cannot know that it was not a person who stopped it.
+                    Either::Left((Err(error), _))
+                        if error.code() == code::INTERRUPTED && why.code() != error.code() =>
+                    {
+                        Err(why)
                     }
-                    Either::Left((Ok(_), _)) | Either::Right(_) => Err(why),
+                    // What it had to say on being stopped is better than our own words.
+                    Either::Left((outcome, _)) => outcome,
+                    Either::Right(_) => Err(why),
                 }
             }
         };
         let ended = outcome.as_ref().err().map(ToolError::code);
         self.report(Step::Run, ended);
-        Executed { tool, input, outcome, approval, hooks, resolution }
+        Ok(Executed { tool, input, outcome, approval, resolution })
     }
 
     /// Ends with the reason when the call must stop.
@@ -64,18 +64,15 @@ impl Call<'_> {
         };
         match select(timed_out, Box::pin(cancellation.cancelled())).await {
             Either::Left(_) => {
-                let seconds = limit.unwrap_or_default().as_secs();
-                ToolError::new(
-                    code::TIMED_OUT,
-                    format!("{} timed out after {seconds} s", self.name),
-                )
+                let limit = limit.unwrap_or_default();
+                ToolError::new(code::TIMED_OUT, format!("{} timed out after {limit:?}", self.name))
             }
             Either::Right(_) => ToolError::interrupted(),
         }
     }
 
     /// How long a cancelled tool is waited for; without a clock it gets one last poll.
-    fn grace(&self) -> BoxFuture<'_, ()> {
+    pub(crate) fn grace(&self) -> BoxFuture<'_, ()> {
         match &self.pipeline.clock {
             Some(clock) => clock.sleep(STOP_GRACE),
             None => Box::pin(ready(())),

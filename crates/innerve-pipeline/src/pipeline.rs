@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
+use futures_util::FutureExt as _;
 use innerve_budget::ResultStore;
 use innerve_permission::{PathFacts, Policy};
 use innerve_protocol::{AgentId, SessionId, ToolUseId};
@@ -14,6 +16,8 @@ use innerve_tool::{
 };
 
 use crate::authorize::{Heard, Judged};
+use crate::listen::Remarks;
+use crate::settle::safe_class;
 use crate::stage::{Given, Requested, Settled, Stopped};
 use crate::{
     Approver, Classifier, Denials, Grant, Hook, Observer, Quiet, Step, StepReport, Unattended,
@@ -149,9 +153,14 @@ impl Pipeline {
     /// Runs one tool use through the fourteen steps. Never fails: whatever happens is told in the result.
     pub async fn run(&self, requested: Requested, turn: &Turn) -> Settled {
         let mut call = Call::new(self, turn, &requested);
-        match call.steps(requested).await {
-            Ok(settled) => settled,
-            Err(stopped) => call.stop(*stopped),
+        match AssertUnwindSafe(call.steps(requested)).catch_unwind().await {
+            Ok(Ok(settled)) => settled,
+            Ok(Err(stopped)) => call.stop(*stopped),
+            Err(payload) => {
+                // The payload may hold secrets: it is dropped unseen.
+                drop(payload);
+                call.abandon()
+            }
         }
     }
 }
@@ -160,7 +169,7 @@ impl Call<'_> {
     async fn steps(&mut self, requested: Requested) -> Result<Settled, Box<Stopped>> {
         let tool = self.look_up(&requested)?; //                                      1
         self.check_abort()?; //                                                       2
-        let mut given = Given { input: requested.tool_use.input, hooks: None, edited_by: None };
+        let mut given = Given::new(requested.tool_use.input);
         let authorized = loop {
             let input = self.parse(&tool, &given, requested.invalid_input.as_deref())?; // 3
             let validated = self.validate(&tool, input).await?; //                    4
@@ -177,7 +186,7 @@ impl Call<'_> {
                 }
             }
         };
-        let executed = self.execute(authorized).await; //                            10
+        let executed = self.execute(authorized).await?; //                           10
         let fitted = self.fit_result(executed); //                                   11
         let heard = self.post_hooks(fitted).await; //                                12
         let attached = self.attach(heard); //                                        13
@@ -185,13 +194,15 @@ impl Call<'_> {
     }
 }
 
-/// One run of the pipeline: what all steps need, and the time of the last report.
+/// One run of the pipeline: what all steps need, what hooks said on the way, and how far it is.
 pub(crate) struct Call<'a> {
     pub(crate) pipeline: &'a Pipeline,
     pub(crate) turn: &'a Turn,
     pub(crate) id: ToolUseId,
     pub(crate) name: String,
-    pub(crate) raw_input: serde_json::Value,
+    pub(crate) remarks: Remarks,
+    /// The step that is under way.
+    pub(crate) at: Step,
     since: Instant,
 }
 
@@ -202,7 +213,8 @@ impl<'a> Call<'a> {
             turn,
             id: requested.tool_use.id.clone(),
             name: requested.tool_use.name.clone(),
-            raw_input: requested.tool_use.input.clone(),
+            remarks: Remarks::default(),
+            at: Step::LookUp,
             since: Instant::now(),
         }
     }
@@ -216,8 +228,16 @@ impl<'a> Call<'a> {
     pub(crate) fn report(&mut self, step: Step, ended: Option<&str>) {
         let elapsed = self.since.elapsed();
         self.since = Instant::now();
+        self.at = Step::ALL.get(usize::from(step.number())).copied().unwrap_or(step);
+        let ended = ended.map(safe_class);
         let report = StepReport { tool_use_id: &self.id, tool: &self.name, step, elapsed, ended };
-        self.pipeline.observer.step(&report);
+        self.watch(|observer| observer.step(&report));
+    }
+
+    /// Tells the observer, whose own panics are no matter of the call.
+    pub(crate) fn watch(&self, tell: impl FnOnce(&dyn Observer)) {
+        let told = catch_unwind(AssertUnwindSafe(|| tell(self.pipeline.observer.as_ref())));
+        drop(told);
     }
 
     /// The context that the tool gets.

@@ -7,11 +7,16 @@ use crate::pipeline::Call;
 use crate::stage::Validated;
 use crate::{ClassifierRequest, ClassifierVerdict, Step};
 
-/// A classifier's answer that is under way.
-pub(crate) type Suspicion = BoxFuture<'static, ClassifierVerdict>;
+/// A classifier's answer that is under way. Dropping it cancels the work, so that it costs nothing when another step
+/// decides.
+pub(crate) struct Suspicion {
+    /// What it was told; it says nothing about any other call.
+    pub(crate) about: String,
+    pub(crate) verdict: BoxFuture<'static, ClassifierVerdict>,
+}
 
 impl Call<'_> {
-    /// Step 5. Dropping the answer cancels the work, so that it costs nothing when another step decides.
+    /// Step 5.
     pub(crate) fn start_classifier(&mut self, call: &Validated) -> Option<Suspicion> {
         let wanted = call.policy.mode == PermissionMode::Auto && self.name == "Bash";
         let suspicion = if wanted { self.ask_classifier(call) } else { None };
@@ -26,9 +31,12 @@ impl Call<'_> {
         if input.is_empty() {
             return None;
         }
-        let request =
-            ClassifierRequest { tool_use_id: self.id.clone(), tool: self.name.clone(), input };
-        Some(classifier.start(request))
+        let request = ClassifierRequest {
+            tool_use_id: self.id.clone(),
+            tool: self.name.clone(),
+            input: input.clone(),
+        };
+        Some(Suspicion { about: input, verdict: classifier.start(request) })
     }
 
     /// Step 6. What is judged and what runs is the prepared input; the transcript keeps the model's own words.

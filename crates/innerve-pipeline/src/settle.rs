@@ -3,12 +3,13 @@
 use innerve_budget::{Fitting, Limit, Spooled, fit_error};
 use innerve_permission::{Approval, Approver as ApprovedBy};
 use innerve_protocol::{Message, ToolResult, ToolResultContent};
-use innerve_tool::{ResultLimit, SessionChange, code};
+use innerve_tool::{Rendered, ResultLimit, SessionChange, code};
 use serde_json::{Map, Value};
 
+use crate::loosening::{describe, needs_approval};
 use crate::pipeline::Call;
 use crate::stage::{Executed, Outcome, Settled, StopRequest, Stopped};
-use crate::{HookDecision, HookEvent, HookEventName, HookOutcome, Step};
+use crate::{HookDecision, HookEventName, Step};
 
 /// A call whose result fits the conversation.
 pub(crate) struct Fitted {
@@ -20,15 +21,20 @@ pub(crate) struct Fitted {
 pub(crate) struct Heard {
     call: Executed,
     result: ToolResult,
-    hooks: HookOutcome,
+    feedback: Option<String>,
 }
+
+/// Characters of a hook's text for the model at most; a longer one is saved (Claude Code documentation, "hooks").
+const HOOK_CHARS: usize = 10_000;
 
 impl Call<'_> {
     /// Step 11.
     pub(crate) fn fit_result(&mut self, call: Executed) -> Fitted {
         let result = match &call.outcome {
             Ok(rendered) => {
-                let content = self.fit(&call, rendered.content.clone(), rendered.spooled.as_ref());
+                let limit = limit_of(call.tool.result_limit());
+                let spooled = rendered.spooled.as_ref();
+                let content = self.fit(limit, rendered.content.clone(), spooled);
                 ToolResult::ok(self.id.clone(), content)
             }
             Err(error) => {
@@ -40,18 +46,13 @@ impl Call<'_> {
         Fitted { call, result }
     }
 
-    /// Fits one result to the conversation.
+    /// Fits one text to the conversation.
     fn fit(
         &self,
-        call: &Executed,
+        limit: Limit,
         content: ToolResultContent,
         spooled: Option<&innerve_tool::Spooled>,
     ) -> ToolResultContent {
-        let limit = match call.tool.result_limit() {
-            ResultLimit::Chars(chars) => Limit::of_tool(chars),
-            ResultLimit::Declared(chars) => Limit::declared(chars),
-            ResultLimit::SelfBounded => Limit::UNLIMITED,
-        };
         let fitting = Fitting {
             tool: &self.name,
             tool_use_id: &self.id,
@@ -64,10 +65,9 @@ impl Call<'_> {
 
     /// Step 12.
     pub(crate) async fn post_hooks(&mut self, fitted: Fitted) -> Heard {
-        let Fitted { call, mut result } = fitted;
+        let Fitted { mut call, mut result } = fitted;
         let mut fields = Map::new();
         fields.insert("tool_input".to_owned(), call.input.clone());
-        fields.insert("tool_use_id".to_owned(), Value::String(self.id.to_string()));
         let name = match &call.outcome {
             Ok(rendered) => {
                 fields.insert("tool_response".to_owned(), rendered.data.clone());
@@ -82,9 +82,11 @@ impl Call<'_> {
                 HookEventName::PostToolUseFailure
             }
         };
-        let hooks = self.hear_after(name, fields).await;
-        if let (Ok(_), Some(output)) = (&call.outcome, &hooks.updated_output) {
-            let text = match output {
+        let policy = self.turn.policy.current();
+        // Not given up when the turn is aborted: a hook may have to take something out of the result.
+        let hooks = self.hear(name, &policy, fields).await;
+        if let Some(output) = hooks.updated_output.filter(|_| call.outcome.is_ok()) {
+            let text = match &output {
                 Value::String(text) => text.clone(),
                 Value::Null
                 | Value::Bool(_)
@@ -92,48 +94,29 @@ impl Call<'_> {
                 | Value::Array(_)
                 | Value::Object(_) => output.to_string(),
             };
-            // What a hook makes larger is fitted again.
-            let content = self.fit(&call, ToolResultContent::Text(text), None);
-            result.content = content;
+            // What a hook makes larger is fitted again; that the tool bounds itself says nothing of the hook.
+            let limit = match call.tool.result_limit() {
+                ResultLimit::SelfBounded => Limit::of_tool(Limit::CAP),
+                limit @ (ResultLimit::Chars(_) | ResultLimit::Declared(_)) => limit_of(limit),
+            };
+            result.content = self.fit(limit, ToolResultContent::Text(text), None);
+            call.outcome = call.outcome.map(|rendered| Rendered { data: output, ..rendered });
         }
-        self.pass(Step::PostHooks);
-        Heard { call, result, hooks }
-    }
-
-    async fn hear_after(&self, name: HookEventName, fields: Map<String, Value>) -> HookOutcome {
-        let listening: Vec<_> = self
-            .pipeline
-            .hooks
-            .iter()
-            .filter(|hook| hook.listens(name, Some(&self.name)))
-            .collect();
-        if listening.is_empty() {
-            return HookOutcome::default();
-        }
-        let policy = self.turn.policy.current();
-        let event = HookEvent {
-            name,
-            session_id: self.turn.session_id.to_string(),
-            agent_id: self.turn.agent_id.as_ref().map(ToString::to_string),
-            cwd: policy.cwd.clone(),
-            permission_mode: policy.mode.name(),
-            tool: Some(self.name.clone()),
-            fields,
+        let feedback = match hooks.decision {
+            Some(HookDecision::Deny(reason)) => Some(reason),
+            Some(HookDecision::Allow | HookDecision::Ask(_) | HookDecision::Defer) | None => None,
         };
-        let runs = listening.into_iter().map(|hook| hook.run(event.clone()));
-        futures_util::future::join_all(runs)
-            .await
-            .into_iter()
-            .fold(HookOutcome::default(), HookOutcome::and)
+        self.pass(Step::PostHooks);
+        Heard { call, result, feedback }
     }
 
     /// Step 13.
     pub(crate) fn attach(&mut self, heard: Heard) -> Settled {
-        let Heard { call, result, hooks: after } = heard;
-        let before = call.hooks;
+        let Heard { call, result, feedback } = heard;
+        self.remarks.context.extend(feedback);
         let (outcome, code, data, mut messages, changes) = match call.outcome {
             Ok(rendered) => {
-                let changes = permitted_changes(rendered.changes, call.approval.as_ref());
+                let changes = self.permitted_changes(rendered.changes, call.approval.as_ref());
                 (Outcome::Succeeded, None, rendered.data, rendered.messages, changes)
             }
             Err(error) if error.code() == code::INTERRUPTED => (
@@ -151,13 +134,7 @@ impl Call<'_> {
                 Vec::new(),
             ),
         };
-        let feedback = match &after.decision {
-            Some(HookDecision::Deny(reason)) => Some(reason.clone()),
-            Some(HookDecision::Allow | HookDecision::Ask(_) | HookDecision::Defer) | None => None,
-        };
-        let texts = before.context.into_iter().chain(after.context).chain(feedback);
-        messages.extend(texts.map(Message::user));
-        let notices = before.messages.into_iter().chain(after.messages).collect();
+        messages.append(&mut self.context_messages());
         self.pass(Step::Attach);
         Settled {
             result,
@@ -168,15 +145,15 @@ impl Call<'_> {
             data,
             resolution: Some(call.resolution),
             messages,
-            notices,
+            notices: std::mem::take(&mut self.remarks.notices),
             changes,
-            stop: after.stop.map(StopRequest::HookStopped),
+            stop: self.remarks.stop.take().map(StopRequest::HookStopped),
         }
     }
 
     /// Step 14. The code is all that may leave for telemetry.
     pub(crate) fn classify(&mut self, mut settled: Settled) -> Settled {
-        settled.code = settled.code.map(|code| safe_class(&code));
+        settled.code = settled.code.map(|code| safe_class(&code).to_owned());
         let code = settled.code.clone();
         self.report(Step::Classify, code.as_deref());
         settled
@@ -185,7 +162,7 @@ impl Call<'_> {
     /// Ends a call that did not come to run: steps 11 to 13 have nothing to do, step 14 has.
     pub(crate) fn stop(&mut self, stopped: Stopped) -> Settled {
         let Stopped { step, code, text, outcome, resolution, stop } = stopped;
-        let code = safe_class(&code);
+        let code = safe_class(&code).to_owned();
         self.report(step, Some(&code));
         let settled = Settled {
             result: ToolResult::error(self.id.clone(), fit_error(&text)),
@@ -195,45 +172,77 @@ impl Call<'_> {
             code: Some(code),
             data: Value::Null,
             resolution,
-            messages: Vec::new(),
-            notices: Vec::new(),
+            messages: self.context_messages(),
+            notices: std::mem::take(&mut self.remarks.notices),
             changes: Vec::new(),
-            stop,
+            stop: stop.or_else(|| self.remarks.stop.take().map(StopRequest::HookStopped)),
         };
         self.classify(settled)
     }
-}
 
-/// A change that loosens permissions counts only if somebody's approval carried it.
-fn permitted_changes(
-    changes: Vec<SessionChange>,
-    approval: Option<&Approval>,
-) -> Vec<SessionChange> {
-    let approved = approval.is_some_and(|approval| approval.by != ApprovedBy::Classifier);
-    let loosens = |change: &SessionChange| match change {
-        SessionChange::SetMode(mode) => {
-            use innerve_permission::PermissionMode as Mode;
-            match mode {
-                Mode::Plan | Mode::DontAsk => false,
-                Mode::Default
-                | Mode::AcceptEdits
-                | Mode::Auto
-                | Mode::BypassPermissions
-                | Mode::Bubble => true,
-            }
+    /// Ends a call in which something of the host itself panicked.
+    pub(crate) fn abandon(&mut self) -> Settled {
+        let step = self.at;
+        let text = if step < Step::Run {
+            "Internal error before the call was permitted; nothing was run."
+        } else {
+            "Internal error; the result of the call is lost, and it may have had effects."
+        };
+        let outcome = Outcome::Failed;
+        self.stop(Stopped {
+            text: text.to_owned(),
+            outcome,
+            ..crate::validate::invalid(step, code::PANICKED, "")
+        })
+    }
+
+    /// What hooks said to the model, each text within bounds.
+    fn context_messages(&mut self) -> Vec<Message> {
+        let texts = std::mem::take(&mut self.remarks.context);
+        let limit = Limit::of_tool(HOOK_CHARS);
+        let fit = |text| {
+            let content = self.fit(limit, ToolResultContent::Text(text), None);
+            Message::user(content.plain_text())
+        };
+        texts.into_iter().filter(|text| !text.trim().is_empty()).map(fit).collect()
+    }
+
+    /// A change that loosens permissions counts only if somebody's approval carried it.
+    fn permitted_changes(
+        &mut self,
+        changes: Vec<SessionChange>,
+        approval: Option<&Approval>,
+    ) -> Vec<SessionChange> {
+        if approval.is_some_and(|approval| approval.by != ApprovedBy::Classifier) {
+            return changes;
         }
-        SessionChange::LeavePlan | SessionChange::AddDirectories(_) => true,
-        SessionChange::SetCwd(_)
-        | SessionChange::SetRoot(_)
-        | SessionChange::LoadTools(_)
-        | SessionChange::SetTodos(_) => false,
-    };
-    changes.into_iter().filter(|change| approved || !loosens(change)).collect()
+        let policy = self.turn.policy.current();
+        let (dropped, kept): (Vec<_>, Vec<_>) =
+            changes.into_iter().partition(|change| needs_approval(&policy, change));
+        let tool = &self.name;
+        let notice = |change: &SessionChange| {
+            format!(
+                "{tool} wanted to {}; nobody approved that, so it was not done",
+                describe(change)
+            )
+        };
+        self.remarks.notices.extend(dropped.iter().map(notice));
+        kept
+    }
 }
 
-/// A code as it may leave the machine: short, and of letters, digits and `_:.-` only.
-fn safe_class(code: &str) -> String {
-    let plain = |letter: &char| letter.is_ascii_alphanumeric() || "_:.-".contains(*letter);
-    let class: String = code.chars().filter(plain).take(60).collect();
-    if class.is_empty() { "error".to_owned() } else { class }
+fn limit_of(limit: ResultLimit) -> Limit {
+    match limit {
+        ResultLimit::Chars(chars) => Limit::of_tool(chars),
+        ResultLimit::Declared(chars) => Limit::declared(chars),
+        ResultLimit::SelfBounded => Limit::UNLIMITED,
+    }
+}
+
+/// A code as it may leave the machine: short, and of letters, digits and `_:.-` only; what is not is told as `error`,
+/// since its letters might be those of a path.
+pub(crate) fn safe_class(code: &str) -> &str {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_:.-".contains(&byte);
+    let is_safe = (1..=60).contains(&code.len()) && code.bytes().all(plain);
+    if is_safe { code } else { "error" }
 }

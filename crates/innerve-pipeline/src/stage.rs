@@ -7,7 +7,7 @@ use innerve_protocol::{Message, ToolResult, ToolUse};
 use innerve_tool::{CallContext, DynTool, Rendered, SessionChange, ToolError};
 use serde_json::Value;
 
-use crate::{HookOutcome, Step};
+use crate::{HookDecision, Step};
 
 /// A tool use that is to be answered.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,10 +29,18 @@ impl Requested {
 #[derive(Debug)]
 pub(crate) struct Given {
     pub(crate) input: Value,
-    /// What the hooks said; they run once.
-    pub(crate) hooks: Option<HookOutcome>,
+    /// Whether the hooks were heard; they run once.
+    pub(crate) heard: bool,
+    /// What the hooks decided.
+    pub(crate) decision: Option<HookDecision>,
     /// Who approved this very input by editing it.
     pub(crate) edited_by: Option<Approver>,
+}
+
+impl Given {
+    pub(crate) fn new(input: Value) -> Self {
+        Self { input, heard: false, decision: None, edited_by: None }
+    }
 }
 
 /// An input that fits the schema and makes sense.
@@ -50,7 +58,6 @@ pub(crate) struct Authorized {
     pub(crate) approval: Option<Approval>,
     pub(crate) context: CallContext,
     pub(crate) input: Value,
-    pub(crate) hooks: HookOutcome,
     pub(crate) resolution: Resolution,
 }
 
@@ -60,7 +67,6 @@ pub(crate) struct Executed {
     pub(crate) input: Value,
     pub(crate) outcome: Result<Rendered, ToolError>,
     pub(crate) approval: Option<Approval>,
-    pub(crate) hooks: HookOutcome,
     pub(crate) resolution: Resolution,
 }
 
@@ -88,7 +94,7 @@ pub struct Settled {
     pub step: Step,
     /// The stable code of the failure; `None` if it succeeded. Safe for telemetry.
     pub code: Option<String>,
-    /// The tool's own data, for hooks and machines; null if it did not succeed.
+    /// The tool's own data, or what a hook put in its place, for machines; null if it did not succeed.
     pub data: Value,
     /// What was decided and why, if it came to that.
     pub resolution: Option<Resolution>,

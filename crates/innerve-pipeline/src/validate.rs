@@ -1,7 +1,9 @@
 //! Steps 1 to 4: look the tool up, stop if aborted, check the input's shape and meaning.
 
+use std::pin::pin;
 use std::sync::Arc;
 
+use futures_util::future::{Either, select};
 use innerve_permission::CallFacts;
 use innerve_permission::{Decision, Voices, resolve};
 use innerve_tool::{DynTool, Lookup, SchemaIssue};
@@ -9,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::pipeline::Call;
 use crate::stage::{Given, Outcome, Requested, Stopped, Validated};
-use crate::{Step, StopRequest};
+use crate::{Step, StopRequest, Turn};
 
 /// Raw input that is no JSON is shown to the model up to this many characters.
 const MAX_RAW_INPUT: usize = 2_000;
@@ -124,12 +126,32 @@ impl Call<'_> {
     ) -> Result<Validated, Box<Stopped>> {
         let policy = self.turn.policy.current();
         let context = self.context(&policy);
-        if let Err(error) = tool.validate(&input, &context).await {
+        let valid =
+            unless_aborted(self.turn, Step::Validate, tool.validate(&input, &context)).await?;
+        if let Err(error) = valid {
             return Err(Box::new(invalid(Step::Validate, error.code(), error.message())));
         }
         self.pass(Step::Validate);
         Ok(Validated { tool: Arc::clone(tool), input, context, policy })
     }
+}
+
+/// Waits for work that comes before the run, unless the turn is aborted meanwhile.
+pub(crate) async fn unless_aborted<T>(
+    turn: &Turn,
+    step: Step,
+    work: impl Future<Output = T>,
+) -> Result<T, Box<Stopped>> {
+    match select(pin!(turn.cancellation.cancelled()), pin!(work)).await {
+        Either::Left(_) => Err(withdrawn(step)),
+        Either::Right((done, _)) => Ok(done),
+    }
+}
+
+/// A call that ends because the turn was aborted before it was permitted.
+pub(crate) fn withdrawn(step: Step) -> Box<Stopped> {
+    let text = "Interrupted by the user before it was permitted; nothing was run.";
+    Box::new(interrupted(step, text))
 }
 
 /// A call that ends because of what the model wrote.

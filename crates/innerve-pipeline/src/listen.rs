@@ -1,0 +1,88 @@
+//! Tells hooks of an event and combines what they say.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use futures_util::FutureExt as _;
+use futures_util::future::join_all;
+use innerve_permission::Policy;
+use serde_json::{Map, Value};
+
+use crate::pipeline::Call;
+use crate::{Hook, HookDecision, HookEvent, HookEventName, HookOutcome};
+
+/// What hooks said besides their decisions, over all events of a call.
+#[derive(Debug, Default)]
+pub(crate) struct Remarks {
+    /// For the model.
+    pub(crate) context: Vec<String>,
+    /// For the person.
+    pub(crate) notices: Vec<String>,
+    /// The run must stop after this call, and why.
+    pub(crate) stop: Option<String>,
+}
+
+impl Call<'_> {
+    /// Runs all hooks that listen, at the same time, and combines their words in the order of configuration. Their
+    /// texts are kept for the end of the call, whatever that is.
+    pub(crate) async fn hear(
+        &mut self,
+        name: HookEventName,
+        policy: &Policy,
+        mut fields: Map<String, Value>,
+    ) -> HookOutcome {
+        let listening: Vec<&dyn Hook> = self
+            .pipeline
+            .hooks
+            .iter()
+            .map(AsRef::as_ref)
+            .filter(|hook| listens(*hook, name, &self.name))
+            .collect();
+        if listening.is_empty() {
+            return HookOutcome::default();
+        }
+        fields.insert("tool_use_id".to_owned(), Value::String(self.id.to_string()));
+        let event = HookEvent {
+            name,
+            session_id: self.turn.session_id.to_string(),
+            agent_id: self.turn.agent_id.as_ref().map(ToString::to_string),
+            cwd: policy.cwd.clone(),
+            permission_mode: policy.mode.name(),
+            tool: Some(self.name.clone()),
+            fields,
+        };
+        let runs = listening.into_iter().map(|hook| {
+            let event = event.clone();
+            // The call to `run` itself may panic, hence the block around it.
+            let run = AssertUnwindSafe(async move { hook.run(event).await }).catch_unwind();
+            run.map(|outcome| {
+                outcome.unwrap_or_else(|payload| {
+                    drop(payload);
+                    broken(name)
+                })
+            })
+        });
+        let mut outcome =
+            join_all(runs).await.into_iter().fold(HookOutcome::default(), HookOutcome::and);
+        self.remarks.context.append(&mut outcome.context);
+        self.remarks.notices.append(&mut outcome.messages);
+        if let Some(why) = outcome.stop.take() {
+            self.remarks.stop.get_or_insert(why);
+        }
+        outcome
+    }
+}
+
+/// A hook that cannot say whether it listens is asked.
+fn listens(hook: &dyn Hook, name: HookEventName, tool: &str) -> bool {
+    catch_unwind(AssertUnwindSafe(|| hook.listens(name, Some(tool)))).unwrap_or_else(|payload| {
+        drop(payload);
+        true
+    })
+}
+
+/// The word of a hook that panicked: before a tool runs it might have been a no.
+fn broken(name: HookEventName) -> HookOutcome {
+    let text = format!("a {} hook failed with an internal error", name.name());
+    let decision = (name == HookEventName::PreToolUse).then(|| HookDecision::Deny(text.clone()));
+    HookOutcome { decision, messages: vec![text], ..HookOutcome::default() }
+}

@@ -1,0 +1,18 @@
+//! Tests of the fourteen steps from outside: their order, each way out of each, and the invariants.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::unnecessary_literal_bound,
+    clippy::wildcard_enum_match_arm,
+    reason = "tests fail by panicking, and their tools are written as any author would"
+)]
+
+mod deny;
+mod early;
+mod hooks;
+mod kit;
+mod order;
+mod permission;
+mod results;
+mod running;

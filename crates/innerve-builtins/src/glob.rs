@@ -60,9 +60,16 @@ impl GlobTool {
     }
 }
 
+/// Whether a pattern may leave the directory that it is searched in.
+fn leads_away(pattern: &str) -> bool {
+    pattern.starts_with(['/', '~']) || pattern.split('/').any(|part| part == "..")
+}
+
 /// Where a search begins and what it looks for.
 struct Search {
     base: PathBuf,
+    /// The directory that `base` must not leave through a link: only this one was judged.
+    judged: Option<PathBuf>,
     matcher: GlobMatcher,
     hidden: Option<Hidden>,
     cwd: PathBuf,
@@ -77,10 +84,7 @@ fn split<P>(input: &GlobInput, context: &CallContext<P>) -> Result<(PathBuf, Str
     if pattern.is_empty() {
         return Err(ToolError::invalid("the pattern is empty; `**/*` finds all files"));
     }
-    let base = match &input.path {
-        Some(path) => paths::checked(path, context)?,
-        None => context.cwd.clone(),
-    };
+    let base = paths::or_cwd(input.path.as_deref(), context)?;
     // `./*.rs` means this directory only.
     if !input.pattern.contains('/') {
         return Ok((base, format!("**/{pattern}")));
@@ -108,7 +112,12 @@ impl Search {
                 ToolError::new(code::PATTERN, message)
             })?
             .compile_matcher();
-        Ok(Self { base, matcher, hidden, cwd: context.cwd.clone() })
+        let judged = if leads_away(&input.pattern) {
+            None
+        } else {
+            Some(paths::or_cwd(input.path.as_deref(), context)?)
+        };
+        Ok(Self { base, judged, matcher, hidden, cwd: context.cwd.clone() })
     }
 
     fn run(&self, limits: &Limits) -> Result<GlobOutput, ToolError> {
@@ -119,6 +128,14 @@ impl Search {
                 return Err(ToolError::io(&what, &error));
             }
         };
+        let stays = |judged: &PathBuf| paths::real(&self.base).starts_with(paths::real(judged));
+        if !self.judged.as_ref().is_none_or(stays) {
+            let message = format!(
+                "`{}` is reached through a symbolic link; give the directory as path",
+                self.base.display()
+            );
+            return Err(ToolError::invalid(message));
+        }
         if !found.is_dir() {
             let message = format!("`{}` is not a directory", self.base.display());
             return Err(ToolError::invalid(message));
@@ -220,9 +237,7 @@ impl Tool for GlobTool {
     /// Moves what a pattern says of its directory into `path`, so that this directory is what is judged.
     fn prepare(&self, input: &mut Value, context: &CallContext) {
         let Ok(given) = GlobInput::deserialize(&*input) else { return };
-        let leads_away = given.pattern.starts_with(['/', '~'])
-            || given.pattern.split('/').any(|part| part == "..");
-        if !leads_away {
+        if !leads_away(&given.pattern) {
             paths::prepare_field(input, "path", context);
             return;
         }

@@ -40,7 +40,7 @@ mod diff;
     not(all(
         any(feature = "read", feature = "edit"),
         any(feature = "grep", feature = "glob"),
-        any(feature = "edit", feature = "write")
+        any(feature = "edit", feature = "write", feature = "glob")
     )),
     expect(dead_code, reason = "each tool needs its part of it")
 )]

@@ -48,6 +48,17 @@ pub(crate) fn checked<P>(given: &str, context: &CallContext<P>) -> Result<PathBu
     Ok(absolute(given, &context.cwd, &context.session.home))
 }
 
+/// As [`checked`]; no path, or an empty one, is the current directory.
+pub(crate) fn or_cwd<P>(
+    given: Option<&str>,
+    context: &CallContext<P>,
+) -> Result<PathBuf, ToolError> {
+    match given.filter(|given| !given.is_empty()) {
+        Some(given) => checked(given, context),
+        None => Ok(context.cwd.clone()),
+    }
+}
+
 /// Makes one field of an input absolute, if it holds a usable path.
 pub(crate) fn prepare_field(input: &mut Value, field: &str, context: &CallContext) {
     if let Some(value) = input.get_mut(field)

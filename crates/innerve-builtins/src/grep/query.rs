@@ -45,10 +45,7 @@ impl Query {
         hidden: Option<Hidden>,
         context: &CallContext<P>,
     ) -> Result<Self, ToolError> {
-        let root = match &input.path {
-            Some(path) => paths::checked(path, context)?,
-            None => context.cwd.clone(),
-        };
+        let root = paths::or_cwd(input.path.as_deref(), context)?;
         let around = input.context.or(input.around);
         let lines = |own: Option<usize>| around.or(own).unwrap_or(0).min(MAX_CONTEXT);
         let only_matching = input.only_matching.unwrap_or(false);

@@ -25,8 +25,8 @@ const MAX_BYTES: usize = 16 << 20;
 /// Bytes of a line, or of a file if a pattern may match across lines, that one thread holds.
 const MAX_LINE: usize = 16 << 20;
 const MAX_MULTILINE_FILE: usize = 64 << 20;
-/// How long is looked for files that ignore files hide, when nothing was found.
-const IGNORED_PATIENCE: Duration = Duration::from_millis(300);
+/// So many entries are looked at for files that ignore files hide, whatever the time, when nothing was found.
+const IGNORED_ENTRIES: usize = 2_000;
 
 /// What comes first on a page: the newest file, where files are listed, else the first path.
 type Key = (Reverse<Option<SystemTime>>, PathBuf);
@@ -52,6 +52,7 @@ struct Search<'a> {
 }
 
 pub(super) fn run(query: &Query, limits: &Limits) -> Result<GrepOutput, ToolError> {
+    let begun = Instant::now();
     let root = query.root.metadata().map_err(|error| {
         ToolError::io(&format!("`{}` cannot be searched", query.root.display()), &error)
     })?;
@@ -92,11 +93,9 @@ pub(super) fn run(query: &Query, limits: &Limits) -> Result<GrepOutput, ToolErro
             plural(tally.failed, "file")
         ));
     }
-    if tally.files == 0 && root.is_dir() && has_ignored_files(query, searched) {
-        notes.push(
-            "Files that .gitignore and other ignore files name were not searched; give their path to search them."
-                .to_owned(),
-        );
+    if tally.files == 0 && root.is_dir() {
+        // Knowing it may cost a tenth of the search.
+        notes.extend(note_on_ignored(query, searched, begun.elapsed() / 10));
     }
     Ok(page::page(query, tally, notes))
 }
@@ -253,24 +252,28 @@ fn narrow(builder: &mut ignore::WalkBuilder, query: &Query) {
     }
 }
 
-/// Whether there are more files than were searched once ignore files do not count.
-fn has_ignored_files(query: &Query, searched: usize) -> bool {
-    let end = Instant::now() + IGNORED_PATIENCE;
+/// Says whether there are more files than were searched once ignore files do not count.
+fn note_on_ignored(query: &Query, searched: usize, patience: Duration) -> Option<String> {
+    let end = Instant::now() + patience;
     let mut builder = walk(&query.root, IgnoreFiles::Disregard, query.hidden.clone());
     narrow(&mut builder, query);
     let mut files = 0;
-    for entry in builder.build() {
+    for (index, entry) in builder.build().enumerate() {
         if entry.is_ok_and(|entry| entry.file_type().is_some_and(|kind| kind.is_file())) {
             files += 1;
-            if files > searched {
-                return true;
-            }
         }
-        if Instant::now() > end {
-            return false;
-        }
+        let more = if files > searched {
+            ""
+        } else if index > IGNORED_ENTRIES && Instant::now() > end {
+            ", if there are any,"
+        } else {
+            continue;
+        };
+        return Some(format!(
+            "Files that .gitignore and other ignore files name{more} were not searched; give their path to search them."
+        ));
     }
-    false
+    None
 }
 
 /// A file whose reading ends with the search.

@@ -104,6 +104,20 @@ async fn links_to_files_are_files_and_links_to_directories_are_not_walked() {
 }
 
 #[tokio::test]
+async fn a_pattern_does_not_leave_its_directory_through_a_link() {
+    let outside = Bench::with(&[("secret.txt", "")]);
+    let bench = Bench::with(&[("d/a.txt", "")]);
+    symlink(outside.root(), bench.path("link")).unwrap();
+    let (code, words) = refused(bench.glob(json!({ "pattern": "link/*.txt" })).await);
+    assert_eq!(code, code::INVALID);
+    assert!(words.contains("symbolic link"), "{words}");
+    // Named as the directory, it is what is judged.
+    let text = bench.glob(json!({ "pattern": "*.txt", "path": "link" })).await.unwrap();
+    assert_eq!(text, "link/secret.txt");
+    assert_eq!(names(&bench, json!({ "pattern": "d/*.txt", "path": "" })).await, "d/a.txt");
+}
+
+#[tokio::test]
 async fn the_directory_that_a_pattern_leads_to_is_what_is_judged() {
     let bench = Bench::new();
     let tool = GlobTool::new(None);

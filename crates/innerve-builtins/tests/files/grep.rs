@@ -245,7 +245,10 @@ async fn when_nothing_is_found_ignored_files_are_told() {
         ("a", "\n"),
     ]);
     let text = bench.grep(json!({ "pattern": "MARKER" })).await.unwrap();
-    assert!(text.starts_with("No files found\n(Files that .gitignore"), "{text}");
+    assert!(
+        text.starts_with("No files found\n(Files that .gitignore and other ignore files name were"),
+        "{text}"
+    );
 }
 
 #[tokio::test]

@@ -158,6 +158,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_search_ends_with_its_time_or_its_call() {
+        let cancellation = CancellationToken::new();
+        let limits = Limits::new(PATIENCE, cancellation.clone());
+        assert!(!limits.is_over() && limits.error().is_none());
+        cancellation.cancel();
+        assert!(limits.is_over() && !limits.timed_out());
+        assert_eq!(limits.error().map(|error| error.code()), Some(code::INTERRUPTED));
+        let limits = Limits::new(Duration::ZERO, CancellationToken::new());
+        assert!(limits.is_over() && limits.timed_out());
+        assert_eq!(limits.error().map(|error| error.code()), Some(code::TIMED_OUT));
+    }
+
+    #[test]
     fn the_first_results_are_kept_in_any_order() {
         for keys in [[1, 2, 3, 4, 5], [5, 4, 3, 2, 1], [3, 5, 1, 4, 2]] {
             let mut best = Best::new(4, 1_000);

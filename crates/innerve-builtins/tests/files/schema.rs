@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
-use innerve_builtins::edit::EditTool;
+use innerve_builtins::bash::BashOptions;
+use innerve_builtins::edit::{EditTool, StaleEdits};
 use innerve_builtins::glob::GlobTool;
 use innerve_builtins::grep::GrepTool;
+use innerve_builtins::host::{DiskSpool, HostClock, HostProcesses};
 use innerve_builtins::read::ReadTool;
 use innerve_builtins::write::WriteTool;
+use innerve_builtins::{Host, builtins};
 use innerve_tool::{DynTool, InterruptBehavior, ResultLimit, erase};
 use serde_json::json;
 
@@ -30,6 +33,27 @@ fn definitions_are_small() {
     let bytes = serde_json::to_string(&definitions).unwrap().len();
     assert!(bytes < 6_000, "{bytes} bytes");
     insta::assert_json_snapshot!(definitions);
+}
+
+#[test]
+fn all_tools_together_fit_into_eight_kilobytes() {
+    let (_, agent) = crate::agent::scripted(crate::agent::done);
+    let bench = Bench::new();
+    let host = Host {
+        files: bench.access.clone(),
+        processes: Arc::new(HostProcesses::new()),
+        spool: Arc::new(DiskSpool::new(bench.path("spool"))),
+        clock: Arc::new(HostClock),
+        tasks: None,
+        spawner: None,
+        bash: BashOptions::default(),
+        stale_edits: StaleEdits::Refuse,
+    };
+    let mut tools = builtins(&host).unwrap();
+    tools.push(erase(agent).unwrap());
+    let definitions: Vec<_> = tools.iter().map(|tool| tool.definition()).collect();
+    let bytes = serde_json::to_string(&definitions).unwrap().len();
+    assert!(bytes < 8_000, "{bytes} bytes");
 }
 
 #[test]

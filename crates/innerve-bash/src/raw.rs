@@ -63,9 +63,9 @@ fn is_odd(character: char) -> bool {
         | '\u{13430}'..='\u{1345f}'
         | '\u{1bca0}'..='\u{1bca3}'
         | '\u{1d173}'..='\u{1d17a}'
-        // Private use areas, and everything from plane 14 on (tags, variation selectors).
+        // Private use areas, and everything from plane 4 on: not assigned, tags, variation selectors.
         | '\u{e000}'..='\u{f8ff}'
-        | '\u{e0000}'..='\u{10ffff}' => true,
+        | '\u{40000}'..='\u{10ffff}' => true,
         _ => character.is_control() || character.is_whitespace(),
     }
 }

@@ -1,5 +1,6 @@
 //! Parsing with tree-sitter: a fresh parser per text, bounded work, no error nodes, bounded depth.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
@@ -28,11 +29,24 @@ pub(crate) fn parse(text: &str) -> Result<Tree, Refusal> {
         if reports > MAX_PROGRESS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let options = ParseOptions::new().progress_callback(&mut progress);
-    let bytes = text.as_bytes();
-    let mut rest = |offset: usize, _| bytes.get(offset..).unwrap_or_default();
+    let masked = mask(text);
+    let mut rest = |offset: usize, _| masked.get(offset..).unwrap_or_default();
     parser
         .parse_with_options(&mut rest, None, Some(options))
         .ok_or_else(|| Refusal::new(OpaqueCode::TooLarge, "parsing took too many steps", whole))
+}
+
+/// The bytes for the parser: all but printable ASCII, tabs and newlines is a letter there.
+///
+/// The grammar's scanner hands characters to C's `isdigit`, which reads out of bounds for large ones and may crash the
+/// process. To bash these characters are parts of words, as letters are; where a letter would be read otherwise (in
+/// names and delimiters), the walk looks at the text itself.
+fn mask(text: &str) -> Cow<'_, [u8]> {
+    let plain = |byte: u8| matches!(byte, b'\t' | b'\n' | b' '..=b'~');
+    if text.bytes().all(plain) {
+        return Cow::Borrowed(text.as_bytes());
+    }
+    text.bytes().map(|byte| if plain(byte) { byte } else { b'X' }).collect()
 }
 
 /// What is wrong with a tree.

@@ -334,3 +334,28 @@ fn the_deepest_text_fits_a_small_stack() {
         }
     }
 }
+
+/// The grammar's scanner reads out of bounds for characters far out when they follow `{`.
+#[test]
+fn characters_far_out_do_not_crash_the_parser() {
+    for text in [
+        "k{\u{deaa4}",
+        "echo {\u{10ffff}",
+        "{\u{b5303}..2}",
+        "echo x{1..\u{f0000}}",
+        "\u{b15f3}#\u{b7f83}K\u{b5303}kc{\u{deaa4}",
+    ] {
+        check_any(&[text]);
+    }
+    assert_eq!(
+        argvs(&analyze("echo {\u{1f600}} '\u{e9}' \u{4e2d}\u{6587}; ls")),
+        ["echo|{\u{1f600}}|\u{e9}|\u{4e2d}\u{6587}", "ls"]
+    );
+    check_any(&[
+        "\u{e9}=1 ls",
+        "echo $\u{e9}",
+        "cat <<\u{e9}\nx\n\u{e9}",
+        "\u{e9}() { ls; }",
+        "for \u{e9} in x; do ls; done",
+    ]);
+}

@@ -24,6 +24,8 @@ use innerve_tool::port::{Clock, OutputSpool, ProcessRunner, TaskRegistry};
 use innerve_tool::{CallContext, ResultLimit, Tool, ToolError, ToolOutput};
 use serde_json::Value;
 
+use startup::Startup;
+
 pub use data::{BashImage, BashInput, BashOutput, BashProgress};
 
 /// The longest command, in bytes: what Linux takes as one argument (`MAX_ARG_STRLEN`), its NUL left off.
@@ -42,6 +44,7 @@ pub struct BashTool {
     clock: Arc<dyn Clock>,
     tasks: Option<Arc<dyn TaskRegistry>>,
     options: BashOptions,
+    startup: Startup,
 }
 
 /// How [`BashTool`] runs commands.
@@ -82,7 +85,8 @@ impl BashTool {
         clock: Arc<dyn Clock>,
         options: BashOptions,
     ) -> Self {
-        Self { processes, spool, clock, tasks: None, options }
+        let startup = Startup::new(options.scratch.clone());
+        Self { processes, spool, clock, tasks: None, options, startup }
     }
 
     /// Lets commands run in the background, as tasks of `tasks`.

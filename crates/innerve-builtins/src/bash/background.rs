@@ -10,7 +10,7 @@ use innerve_tool::port::{
 use innerve_tool::{CallContext, CancellationToken, ToolError, ToolOutput, code};
 
 use super::exit;
-use super::startup::Startup;
+use super::startup::Started;
 use super::{BashInput, BashOutput, BashProgress, BashTool, run};
 
 impl BashTool {
@@ -35,8 +35,9 @@ impl BashTool {
         let path = file.path();
         let output = Arc::new(FileSink { file: Mutex::new(Some(file)) });
         let sink: Arc<dyn OutputSink> = Arc::<FileSink>::clone(&output);
-        let startup = Startup::prepare(&self.options.scratch);
-        let request = self.request(input, &start.cwd, startup.as_ref());
+        let started = self.startup.begin();
+        let told = started.as_ref().map(Started::unfollowed);
+        let request = self.request(input, &start.cwd, told);
         let mut process = match self.spawn(request, sink).await {
             Ok(process) => process,
             Err(error) => {
@@ -57,7 +58,7 @@ impl BashTool {
                 return Err(ToolError::new(code::FAILED, error.to_string()));
             }
         };
-        let task = Task { id: id.clone(), tasks, stop, output, _startup: startup };
+        let task = Task { id: id.clone(), tasks, stop, output, _started: started };
         tokio::spawn(task.watch(process));
         Ok(ToolOutput::new(BashOutput {
             stdout: format!(
@@ -78,7 +79,7 @@ struct Task {
     stop: CancellationToken,
     output: Arc<FileSink>,
     /// Bash reads it some time after it was started.
-    _startup: Option<Startup>,
+    _started: Option<Started>,
 }
 
 impl Task {

@@ -12,6 +12,7 @@ const REMOVED: &[&str] = &[
     "PS4",
     "BASH_FUNC_*",
     "BASH_LOADABLES_PATH",
+    super::startup::END_VARIABLE,
     // Options and modes that change what a text means.
     "SHELLOPTS",
     "BASHOPTS",

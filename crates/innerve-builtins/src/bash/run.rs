@@ -11,7 +11,7 @@ use innerve_tool::{CallContext, SessionChange, Spooled, ToolError, ToolOutput, c
 use super::capture::{Capture, Captured, Raw, TAIL_CHARS};
 use super::directory::{self, Next};
 use super::exit;
-use super::startup::Startup;
+use super::startup::Started;
 use super::text::last_chars;
 use super::{BashImage, BashInput, BashOutput, BashProgress, BashTool, environment};
 
@@ -50,24 +50,25 @@ impl BashTool {
             Ok(start) => start,
             Err(refused) => return Ok(refused),
         };
-        let startup = Startup::prepare(&self.options.scratch);
+        // A sub-agent's directory never moves, hence it need not be known.
+        let is_followed = context.session.agent_id.is_none();
+        let started = self.startup.begin();
         let capture = Arc::new(Capture::new(
             Arc::clone(&self.spool),
             context.tool_use_id.clone(),
             self.options.max_output_chars,
         ));
-        let request = self.request(input, &start.cwd, startup.as_ref());
+        let told = started
+            .as_ref()
+            .map(|started| if is_followed { started.followed() } else { started.unfollowed() });
+        let request = self.request(input, &start.cwd, told);
         let sink: Arc<dyn OutputSink> = Arc::<Capture>::clone(&capture);
         let mut process = self.spawn(request, sink).await?;
         let limit = self.limit(input);
         let ended = self.watch(process.as_mut(), &capture, limit, context).await;
         drop(process);
 
-        // A sub-agent's directory never moves, hence it need not be known.
-        let end = match context.session.agent_id {
-            None => startup.as_ref().and_then(Startup::end_directory),
-            Some(_) => None,
-        };
+        let end = started.as_ref().and_then(Started::end_directory);
         let captured = capture
             .finish()
             .ok_or_else(|| ToolError::new(code::IO, "the output of the command is lost"))?;
@@ -78,10 +79,10 @@ impl BashTool {
         &self,
         input: &BashInput,
         cwd: &Path,
-        startup: Option<&Startup>,
+        told: Option<Vec<(String, String)>>,
     ) -> ProcessRequest {
         let mut env = environment::set(cwd);
-        env.extend(startup.map(Startup::variable));
+        env.extend(told.unwrap_or_default());
         ProcessRequest {
             program: self.options.shell.clone(),
             args: ["--noprofile", "--norc", "-c", &input.command].map(str::to_owned).to_vec(),

@@ -1,6 +1,6 @@
 //! Where the shell is, and where it goes.
 
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use super::*;
 
@@ -187,7 +187,21 @@ async fn without_a_scratch_folder_commands_run_and_the_shell_stays() {
 #[tokio::test]
 async fn nothing_is_left_in_the_scratch_folder() {
     let bench = Bench::new();
-    bench.text("cd /").await;
+    fs::create_dir(bench.project.join("sub")).unwrap();
     let scratch = bench.spool.with_file_name("scratch");
+    for _ in 0..3 {
+        bench.text("cd sub").await;
+    }
+    let folder = fs::read_dir(&scratch).unwrap().next().unwrap().unwrap().path();
+    let names: Vec<_> =
+        fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["start"]);
+    let mode = fs::metadata(&folder).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+
+    fs::remove_dir_all(&folder).unwrap();
+    let output = bench.run("cd sub").await.unwrap();
+    assert!(moved_to(&output).is_some(), "a folder that was tidied away is made again");
+    drop(bench.tool);
     assert_eq!(fs::read_dir(scratch).unwrap().count(), 0);
 }

@@ -166,11 +166,10 @@ async fn variables_do_not_last() {
 #[tokio::test]
 async fn the_command_is_the_whole_text_that_bash_is_given() {
     let bench = Bench::new();
-    let command =
-        "printf '%s|' \"$BASH_EXECUTION_STRING\" \"$0\" \"$#\" \"$LINENO\" \"${BASH_ENV-none}\"";
+    let command = "printf '%s|' \"$BASH_EXECUTION_STRING\" \"$0\" \"$#\" \"$LINENO\" \"${BASH_ENV-none}${INNERVE_END_FILE-none}\"";
     assert_eq!(
         bench.text(command).await,
-        format!("{command}|bash|0|1|none|").replace("bash|0", &format!("{}|0", shell()))
+        format!("{command}|bash|0|1|nonenone|").replace("bash|0", &format!("{}|0", shell()))
     );
     let script = "cat <<'X'\n$a `b` \\c\nX\n# comment\necho \"two\nlines\" \\\n  joined";
     assert_eq!(bench.text(script).await, "$a `b` \\c\ntwo\nlines joined");

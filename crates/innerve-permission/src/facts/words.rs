@@ -83,7 +83,9 @@ pub(super) fn is_harmless(assignment: &Assignment) -> bool {
     let known = HARMLESS.contains(&name) || name.starts_with("LC_");
     let private = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
         && !name.contains(|c: char| c.is_ascii_uppercase())
-        && !name.ends_with("_proxy");
+        && !name.ends_with("_proxy")
+        // Package managers read their options from such names.
+        && !["npm_", "pnpm_", "yarn_", "bun_"].iter().any(|prefix| name.starts_with(prefix));
     private || (known && assignment.value.literal().is_some())
 }
 

@@ -5,8 +5,8 @@ use super::reasons::{Certainty, by_rule, reason};
 use super::{never, places, rules};
 use crate::rule::{CommandSpec, Family, Roots, Rule, Spec};
 use crate::{
-    Behavior, Effect, Need, Part, PathTarget, PermissionMode, Reason, ReasonKind, RuleSource,
-    Scope, Target,
+    Behavior, Effect, EffectSet, Need, Part, PathTarget, PermissionMode, Reason, ReasonKind,
+    RuleSource, Scope, Target,
 };
 
 /// Commands that mode `acceptEdits` runs inside the working directories.
@@ -113,7 +113,7 @@ fn of_command(call: Call<'_>, index: usize, part: &Part) -> Option<Approval> {
     if let Some(outer) = exact_outer(call, index, part) {
         return Some(rule_approval(outer));
     }
-    if let Some(rule) = allow_rule(call, part) {
+    if let Some(rule) = allow_rules(call, part).first() {
         return Some(rule_approval(rule));
     }
     if is_free(call, part) {
@@ -165,6 +165,7 @@ fn accepts_edits(call: Call<'_>, part: &Part) -> bool {
     call.policy.mode == PermissionMode::AcceptEdits
         && name.is_some_and(|name| EDITING_COMMANDS.contains(&name))
         && part.complete
+        && part.effects.is_subset(EffectSet::of(&[Effect::Read, Effect::Write, Effect::Delete]))
         && part.assignments.iter().all(|(_, harmless)| *harmless)
         && !part.targets.is_empty()
         && part
@@ -173,23 +174,25 @@ fn accepts_edits(call: Call<'_>, part: &Part) -> bool {
             .all(|target| target.path().is_some_and(|path| call.is_target_inside(path)))
 }
 
-/// An allow rule that covers the part's command; not its redirected files.
-fn allow_rule<'a>(call: Call<'a>, part: &Part) -> Option<&'a Rule> {
-    let program = part.argv.first().and_then(Option::as_deref)?;
+/// The allow rules that cover the part's command; not its redirected files.
+fn allow_rules<'a>(call: Call<'a>, part: &Part) -> Vec<&'a Rule> {
+    let Some(program) = part.argv.first().and_then(Option::as_deref) else { return Vec::new() };
     let odd = program.is_empty() || program.contains(char::is_whitespace);
     if odd || !part.assignments.iter().all(|(_, harmless)| *harmless) || !call.runs_inside(part) {
-        return None;
+        return Vec::new();
     }
     let plain = plain_git(call, part);
-    let mut found = call
+    let mut found: Vec<&Rule> = call
         .rule_tools()
-        .flat_map(|tool| call.policy.rules.commands(Behavior::Allow, tool, &[program]));
-    found.find(|rule| {
+        .flat_map(|tool| call.policy.rules.commands(Behavior::Allow, tool, &[program]))
+        .collect();
+    found.retain(|rule| {
         let Some(spec) = rule.command().filter(|_| in_force(call, rule)) else { return false };
         let fits = |text: &str| spec.patterns().any(|pattern| pattern.matches(text));
         let by_prefix = spec.is_exact() || (!part.expands && !never::by_prefix(part));
         by_prefix && (fits(&part.text) || plain.as_deref().is_some_and(fits))
-    })
+    });
+    found
 }
 
 /// `git -C dir log` as `git log`, where `dir` is a working directory or below.
@@ -206,11 +209,9 @@ fn plain_git(call: Call<'_>, part: &Part) -> Option<String> {
             "-C" => {
                 words.next();
                 let directory = words.next()??;
-                let cwd = part.cwd.as_deref()?;
-                let path = places::lexical_path(directory, cwd, &call.policy.home)?;
-                if !call.is_inside(&path) {
-                    return None;
-                }
+                part.targets.iter().find(|target| {
+                    matches!(target, Target::Read(path) if path.given == directory && call.is_target_inside(path))
+                })?;
                 None
             }
             _ => break,
@@ -218,24 +219,21 @@ fn plain_git(call: Call<'_>, part: &Part) -> Option<String> {
         removed = true;
     }
     let rest: Option<Vec<&str>> = words.collect();
-    removed.then(|| format!("git {}", rest.unwrap_or_default().join(" ")))
+    rest.filter(|_| removed).map(|rest| format!("git {}", rest.join(" ")))
 }
 
 /// The exact-text rule that covers a wrapper around the part, and with it the part.
 fn exact_outer<'a>(call: Call<'a>, index: usize, part: &Part) -> Option<&'a Rule> {
-    let depth = part.unwrapped_from.len();
-    let outers = call.facts.parts.iter().take(index).rev();
-    outers
-        .take_while(|outer| !(depth == 0 || outer.unwrapped_from.len() > depth))
-        .filter(|outer| {
-            part.unwrapped_from.starts_with(&outer.unwrapped_from)
-                && part.unwrapped_from.get(outer.unwrapped_from.len()).map(String::as_str)
-                    == program_name(outer)
-        })
-        .find_map(|outer| {
-            let rule = allow_rule(call, outer)?;
-            rule.command()?.is_exact().then_some(rule)
-        })
+    let (wrapper, around) = part.unwrapped_from.split_last()?;
+    // Only the nearest command before it with that name, peeled just as far, can be the wrapper.
+    let (outer_index, outer) =
+        call.facts.parts.iter().enumerate().take(index).rev().find(|(_, outer)| {
+            outer.unwrapped_from == around && program_name(outer) == Some(base_name(wrapper))
+        })?;
+    let exact = allow_rules(call, outer)
+        .into_iter()
+        .find(|rule| rule.command().is_some_and(CommandSpec::is_exact));
+    exact.or_else(|| exact_outer(call, outer_index, outer))
 }
 
 fn program_name(part: &Part) -> Option<&str> {
@@ -448,8 +446,9 @@ pub(super) fn names_secrets(call: Call<'_>) -> bool {
     let own = call.facts.targets.iter().all(secrets)
         && !call.facts.effects_beyond_parts().contains(Effect::Secret);
     own && call.facts.parts.iter().all(|part| {
-        let exact = allow_rule(call, part).and_then(Rule::command);
-        if exact.is_some_and(CommandSpec::is_exact) {
+        let covering = allow_rules(call, part);
+        let is_exact = |rule: &&Rule| rule.command().is_some_and(CommandSpec::is_exact);
+        if covering.iter().any(is_exact) {
             return true;
         }
         let has_path =
@@ -457,6 +456,7 @@ pub(super) fn names_secrets(call: Call<'_>) -> bool {
                 |target| matches!(target, Target::Read(path) if places::is_secret_target(path)),
             );
         let prints = part.effects.contains(Effect::Secret) && !has_path;
-        part.targets.iter().chain(&part.redirected).all(secrets) && (!prints || exact.is_some())
+        part.targets.iter().chain(&part.redirected).all(secrets)
+            && (!prints || !covering.is_empty())
     })
 }

@@ -6,6 +6,7 @@ use super::call::Call;
 use super::forms::{self, Form};
 use super::reasons::{Certainty, by_rule};
 use super::{places, search};
+use crate::rule::pattern::StarPattern;
 use crate::rule::{Family, Roots, Rule, Spec, spec};
 use crate::{Behavior, Part, PathTarget, Reason, Target};
 
@@ -129,13 +130,29 @@ pub(super) fn skill(call: Call<'_>) -> Option<String> {
 /// Command rules on every form of a part.
 fn of_command<'a>(call: Call<'a>, behavior: Behavior, part: &Part) -> Found<'a> {
     let forms = forms::forms(part);
-    let mut found = Found::default();
-    for rule in candidates(call, behavior, &forms) {
-        if found.certain.is_none() {
-            found = found.or(|| on_forms(rule, part, &forms));
-        }
+    let candidates = candidates(call, behavior, &forms);
+    if candidates.is_empty() {
+        return Found::default();
     }
-    found
+    let mut texts: Vec<String> = forms.iter().map(forms::text).collect();
+    texts.push(part.text.clone());
+    texts.push(spec::collapse_blanks(&part.text));
+    let certain = candidates
+        .iter()
+        .find(|rule| patterns(rule).any(|pattern| texts.iter().any(|text| pattern.matches(text))));
+    if certain.is_some() {
+        return Found::surely(certain.copied());
+    }
+    let holed: Vec<_> =
+        forms.iter().filter(|form| form.contains(&None)).map(forms::pieces).collect();
+    let possible = candidates.iter().find(|rule| {
+        patterns(rule).any(|pattern| holed.iter().any(|pieces| pattern.may_match(pieces)))
+    });
+    Found::maybe(possible.copied())
+}
+
+fn patterns(rule: &Rule) -> impl Iterator<Item = &StarPattern> {
+    rule.command().into_iter().flat_map(spec::CommandSpec::patterns)
 }
 
 fn candidates<'a>(call: Call<'a>, behavior: Behavior, forms: &[Form<'_>]) -> Vec<&'a Rule> {
@@ -151,23 +168,6 @@ fn candidates<'a>(call: Call<'a>, behavior: Behavior, forms: &[Form<'_>]) -> Vec
             rules.commands(behavior, tool, &words)
         })
         .collect()
-}
-
-fn on_forms<'a>(rule: &'a Rule, part: &Part, forms: &[Form<'_>]) -> Found<'a> {
-    let Some(spec) = rule.command() else { return Found::default() };
-    let collapsed = spec::collapse_blanks(&part.text);
-    let mut texts: Vec<String> = forms.iter().map(forms::text).collect();
-    texts.push(part.text.clone());
-    texts.push(collapsed);
-    if spec.patterns().any(|pattern| texts.iter().any(|text| pattern.matches(text))) {
-        return Found::surely(Some(rule));
-    }
-    let mut holed = forms.iter().filter(|form| form.contains(&None));
-    Found::maybe(
-        holed
-            .any(|form| spec.patterns().any(|pattern| pattern.may_match(&forms::pieces(form))))
-            .then_some(rule),
-    )
 }
 
 /// Rules that are written about a whole command, such as `Bash(curl * | sh)`.
@@ -189,6 +189,12 @@ pub(super) fn of_target<'a>(call: Call<'a>, behavior: Behavior, target: &Target)
         Target::Read(path) => of_path(call, behavior, Family::Read, path),
         Target::Write(path) | Target::Delete(path) => {
             let edits = of_path(call, behavior, Family::Edit, path);
+            let edits = edits.or(|| match target {
+                Target::Delete(_) => of_contents(call, behavior, path),
+                Target::Read(_) | Target::Write(_) | Target::Host(_) | Target::Agent(_) => {
+                    Found::default()
+                }
+            });
             // A notebook is not covered by deny rules about reading, as the permissions documentation says.
             if behavior == Behavior::Deny && call.facts.tool() != "NotebookEdit" {
                 edits.or(|| of_path_rules(call, behavior, Family::Read, path))
@@ -233,6 +239,17 @@ fn of_path_rules<'a>(
     Found::maybe(
         rules.path_maybe(behavior, family, is_plain.then_some(glob), &|anchor| call.anchor(anchor)),
     )
+}
+
+/// Rules about what lies in a directory that is removed: it may be there, and then it goes too.
+fn of_contents<'a>(call: Call<'a>, behavior: Behavior, path: &PathTarget) -> Found<'a> {
+    let rules = &call.policy.rules;
+    let beneath = |path: &Path| {
+        rules.path_beneath(behavior, Family::Edit, path, &|anchor| call.anchor(anchor))
+    };
+    let found =
+        path.path.as_deref().and_then(beneath).or_else(|| path.real.as_deref().and_then(beneath));
+    Found::maybe(found)
 }
 
 /// Words that look like paths in a command whose reads are not known in full, such as `rev:path` of git.

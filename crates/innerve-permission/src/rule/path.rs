@@ -92,13 +92,7 @@ impl PathPattern {
             Anchor::Settings(root) => root,
             Anchor::Cwd => place.cwd,
         };
-        let literal: Vec<&str> = self
-            .text
-            .split('/')
-            .take_while(|segment| !segment.contains(['*', '?', '[', '{', '\\']))
-            .collect();
-        let rest: Vec<&str> = self.text.split('/').skip(literal.len()).collect();
-        let named = literal.iter().fold(anchor.to_path_buf(), |path, segment| path.join(segment));
+        let (named, rest) = self.literal_beginning(anchor);
         let real = place.disk.resolve(&named).real?;
         if real == named {
             return None;
@@ -109,6 +103,24 @@ impl PathPattern {
             text.push_str(segment);
         }
         Self::compile(Anchor::Root, text, false, behavior).ok()
+    }
+
+    /// Whether the pattern speaks of a place in `directory` that it names, when it starts in `anchor`.
+    pub(crate) fn lies_beneath(&self, directory: &Path, anchor: &Path) -> bool {
+        let (named, _) = self.literal_beginning(anchor);
+        !self.any_depth && named != anchor && named.starts_with(directory)
+    }
+
+    /// The path up to the first segment with a special character, and the segments from there on.
+    fn literal_beginning(&self, anchor: &Path) -> (PathBuf, Vec<&str>) {
+        let mut segments = self.text.split('/').peekable();
+        let mut named = anchor.to_path_buf();
+        while let Some(segment) =
+            segments.next_if(|segment| !segment.contains(['*', '?', '[', '{', '\\']))
+        {
+            named.push(segment);
+        }
+        (named, segments.collect())
     }
 
     /// Whether a file named by the absolute glob `given` may match, when the pattern starts in `directory`.

@@ -187,3 +187,83 @@ pub(crate) fn intersects(left: &[Option<char>], right: &[Option<char>]) -> bool 
     }
     false
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The same by trying everything.
+    fn naive(pattern: &[Option<char>], text: &[char]) -> bool {
+        match (pattern.split_first(), text.split_first()) {
+            (None, None) => true,
+            (Some((None, rest)), _) => {
+                naive(rest, text)
+                    || text.split_first().is_some_and(|(_, after)| naive(pattern, after))
+            }
+            (Some((Some(wanted), rest)), Some((found, after))) => {
+                wanted == found && naive(rest, after)
+            }
+            (Some((Some(_), _)), None) | (None, Some(_)) => false,
+        }
+    }
+
+    #[test]
+    fn escapes_are_literal() {
+        for (pattern, text, matches) in [
+            ("a\\*", "a*", true),
+            ("a\\*", "ab", false),
+            ("a\\\\*", "a\\b", true),
+            ("a\\b", "a\\b", true),
+            ("a\\", "a\\", true),
+            ("\\* *", "* x", true),
+        ] {
+            assert_eq!(StarPattern::command(pattern).matches(text), matches, "{pattern} on {text}");
+        }
+    }
+
+    #[test]
+    fn only_a_trailing_star_has_a_word_boundary() {
+        for (pattern, text, matches) in [
+            ("ls *", "ls", true),
+            ("ls *", "ls -a", true),
+            ("ls *", "lsof", false),
+            ("ls:*", "ls", true),
+            ("ls*", "lsof", true),
+            ("a * b *", "a x b", true),
+            ("a * b *", "a b", false),
+            ("* *", "x y", true),
+            ("a:* b", "a:x b", true),
+        ] {
+            assert_eq!(StarPattern::command(pattern).matches(text), matches, "{pattern} on {text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn matching_agrees_with_trying_everything(pattern in "[ab *]{0,8}", text in "[ab ]{0,8}") {
+            let letters: Vec<char> = text.chars().collect();
+            let naive_pattern: Vec<Option<char>> = pattern.chars().map(|c| (c != '*').then_some(c)).collect();
+            prop_assert_eq!(StarPattern::new(&pattern).matches(&text), naive(&naive_pattern, &letters));
+        }
+
+        #[test]
+        fn what_matches_may_match_whatever_is_hidden(
+            pattern in "[ab *]{0,8}", before in "[ab ]{0,4}", hidden in "[ab ]{0,4}", after in "[ab ]{0,4}",
+        ) {
+            let pattern = StarPattern::command(&pattern);
+            if pattern.matches(&format!("{before}{hidden}{after}")) {
+                prop_assert!(pattern.may_match(&[Piece::Text(&before), Piece::Hole, Piece::Text(&after)]));
+            }
+        }
+
+        #[test]
+        fn what_matches_at_a_words_start_is_found_in_longer_text(pattern in "[ab]{1,2}[ab *]{0,6}", text in "[ab]{1,3}( [ab]{1,3}){0,2}") {
+            let pattern = StarPattern::command(pattern.trim_end_matches(' '));
+            if pattern.matches(&text) {
+                prop_assert!(pattern.is_in(&format!(" x {text} y ")), "{pattern:?} in {text}");
+            }
+        }
+    }
+}

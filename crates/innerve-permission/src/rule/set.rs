@@ -169,20 +169,42 @@ impl Ruleset {
         given: Option<&str>,
         anchors: Anchors<'_>,
     ) -> Option<&Rule> {
-        let linked = self
-            .linked
-            .iter()
-            .filter_map(|(index, pattern)| Some((self.rules.get(*index)?, pattern)));
-        let direct = self.rules.iter().filter_map(|rule| Some((rule, rule.path()?.1)));
-        let mut candidates = direct.chain(linked).filter(|(rule, _)| {
-            rule.behavior() == behavior && rule.path().is_some_and(|(kind, _)| kind == family)
-        });
-        let found = candidates.find(|(_, pattern)| {
+        let found = self.path_patterns(behavior, family).find(|(_, pattern)| {
             given.is_none_or(|given| {
                 anchors(&pattern.anchor).iter().any(|directory| pattern.may_touch(given, directory))
             })
         });
         found.map(|(rule, _)| rule)
+    }
+
+    /// A path rule about a place in `directory` that it names.
+    pub(crate) fn path_beneath(
+        &self,
+        behavior: Behavior,
+        family: Family,
+        directory: &Path,
+        anchors: Anchors<'_>,
+    ) -> Option<&Rule> {
+        let found = self.path_patterns(behavior, family).find(|(_, pattern)| {
+            anchors(&pattern.anchor).iter().any(|anchor| pattern.lies_beneath(directory, anchor))
+        });
+        found.map(|(rule, _)| rule)
+    }
+
+    /// The path rules of one kind, with their patterns, those that links lead to among them.
+    fn path_patterns(
+        &self,
+        behavior: Behavior,
+        family: Family,
+    ) -> impl Iterator<Item = (&Rule, &PathPattern)> {
+        let linked = self
+            .linked
+            .iter()
+            .filter_map(|(index, pattern)| Some((self.rules.get(*index)?, pattern)));
+        let direct = self.rules.iter().filter_map(|rule| Some((rule, rule.path()?.1)));
+        direct.chain(linked).filter(move |(rule, _)| {
+            rule.behavior() == behavior && rule.path().is_some_and(|(kind, _)| kind == family)
+        })
     }
 
     /// The path rules that match `path`.

@@ -220,6 +220,9 @@ fn wrappers_and_assignments() {
             ("$ sudo npm test", "ask"),
             ("$ bash -c 'npm test'", "ask"),
             ("$ PATH=/tmp npm test", "ask"),
+            ("$ x=1 npm test", "allow"),
+            ("$ npm_config_script_shell=./evil npm test", "ask"),
+            ("$ http_proxy=evil npm test", "ask"),
         ],
     );
     table("deny Bash(rm *)", "bypassPermissions", &[("$ FOO=bar rm -rf tmp/", "deny")]);
@@ -582,4 +585,38 @@ fn what_a_hidden_text_runs_for_certain_is_denied() {
     world("deny Bash(rm *)").check(&long, "deny");
     let behind = format!("$ echo '{}'; rm -rf x", "x".repeat(10_000));
     world("deny Bash(rm *)").mode("bypassPermissions").check(&behind, "ask");
+}
+
+#[test]
+fn an_exact_rule_for_a_wrapper_covers_its_own_command_only() {
+    table(
+        "allow Bash(timeout 5 make); allow Bash(timeout *)",
+        "default",
+        &[
+            ("$ timeout 5 make", "allow"),
+            ("$ timeout 5 make; timeout 6 other", "ask"),
+            ("$ timeout 6 other; timeout 5 make", "ask"),
+            ("$ timeout 5 make && other", "ask"),
+            ("$ timeout 5 nice make", "ask"),
+        ],
+    );
+    table(
+        "allow Bash(sudo nice make)",
+        "default",
+        &[("$ sudo nice make", "allow"), ("$ sudo nice other", "ask")],
+    );
+}
+
+#[test]
+fn removing_a_directory_removes_what_is_protected_in_it() {
+    table(
+        "deny Edit(/src/gen/**); deny Edit(.env)",
+        "bypassPermissions",
+        &[
+            ("$ rm -rf src", "ask"),
+            ("$ rm -rf src/gen", "deny"),
+            ("$ rm -rf build", "allow"),
+            ("$ mv src old", "ask"),
+        ],
+    );
 }

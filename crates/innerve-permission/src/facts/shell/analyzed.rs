@@ -134,12 +134,13 @@ fn only_reads(command: &Command, redirected: &[Target]) -> bool {
 fn judge_git(command: &Command, part: &mut Part, place: Place<'_>) {
     let mut words = part.argv.iter().skip(1).map(Option::as_deref).peekable();
     let mut directory = part.cwd.clone();
-    let mut moved = false;
+    let mut moved = Vec::new();
     while words.peek() == Some(&Some("-C")) {
         words.next();
         let Some(Some(operand)) = words.next() else { return };
-        directory = directory.and_then(|cwd| PathTarget::within(operand, Some(&cwd), place).real);
-        moved = true;
+        let target = PathTarget::within(operand, directory.as_deref(), place);
+        directory.clone_from(&target.real);
+        moved.push(Target::Read(target));
     }
     if !part.read_only {
         // The analyzer doubts every directory that it cannot follow.
@@ -150,10 +151,12 @@ fn judge_git(command: &Command, part: &mut Part, place: Place<'_>) {
             return;
         };
         let plain = format!("git {}", rest.join(" "));
-        if (part.cwd.is_none() && !moved) || analyze(&plain).class() > Class::ReadOnly {
+        if directory.is_none() || analyze(&plain).class() > Class::ReadOnly {
+            part.targets.extend(moved);
             return;
         }
     }
+    part.targets.extend(moved);
     part.concern = git_concern(directory.as_deref(), place);
     part.read_only = part.concern.is_none();
 }

@@ -160,3 +160,20 @@ impl SpoolFile for DiskFile {
         Ok(())
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_by_the_counts_and_never_by_a_panic() {
+        // Every write to this device fails with "no space left" (full(4)).
+        let path = PathBuf::from("/dev/full");
+        let file = OpenOptions::new().write(true).open(&path).unwrap();
+        let mut file = Box::new(DiskFile { path, file: Some(file), cap: 100, given: 0, kept: 0 });
+        file.write(b"one");
+        file.write(b"two");
+        assert_eq!(file.counts(), (6, 0));
+        assert!(file.keep().is_err());
+    }
+}

@@ -13,7 +13,8 @@ use crate::opaque::Refusal;
 use crate::read::{Argument, Reader, Scope, Simple, Step};
 use crate::variables::{self, VariableKind};
 use crate::{
-    Class, Command, Effect, Effects, OpaqueCode, Redirection, Span, Word, WordPart, commands,
+    Class, Command, Context, Effect, Effects, OpaqueCode, Redirection, Span, Word, WordPart,
+    commands,
 };
 
 pub(crate) use builtins::is_known;
@@ -330,8 +331,17 @@ pub(crate) fn settle(found: Vec<Found>) -> Vec<Command> {
     let mut commands: Vec<Command> = Vec::with_capacity(found.len());
     for (index, mut found) in found.into_iter().enumerate() {
         if found.assigns_plain {
-            let mut later = builtins.get(index + 1..).unwrap_or_default().iter();
-            let inert = later.len() > 0 && later.all(|builtin| *builtin);
+            // What stands in a loop or a function also runs before what stands before it.
+            let again = matches!(found.command.context, Context::Loop | Context::Function);
+            let first = if again { 0 } else { index + 1 };
+            let mut later = builtins
+                .iter()
+                .enumerate()
+                .skip(first)
+                .filter(|(other, _)| *other != index)
+                .map(|(_, builtin)| builtin);
+            let inert =
+                later.next().is_some_and(|builtin| *builtin) && later.all(|builtin| *builtin);
             if !inert {
                 found.command.class = Class::Unknown;
                 found.command.effects = found.command.effects.with(Effect::ExecUnknown);

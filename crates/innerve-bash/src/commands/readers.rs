@@ -169,7 +169,7 @@ pub(super) const ROWS: &[Program] = &[
     Program::acts(&["unzip", "zip", "7z"], &[Effect::Read, Effect::Write]),
     Program::reads(&["gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd"], "-cdlktqv --stdout --list --test --decompress --to-stdout")
         .careful()
-        .check(|parsed| parsed.has(&["-c", "-l", "-t", "--stdout", "--list", "--test", "--to-stdout"])),
+        .check(unpacks_nothing),
     Program::acts(&["gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd"], &[Effect::Write, Effect::Delete]),
     Program::reads(&["nm", "size"], "-aACDgnopPrSuB -tf= --demangle? --dynamic --extern-only --defined-only --undefined-only --print-size --size-sort")
         .careful()
@@ -340,6 +340,12 @@ fn tar_lists(parsed: &Parsed<'_>) -> bool {
         None
     };
     archive.is_some_and(|path| !path.contains(':'))
+}
+
+/// Listing, testing, or writing to standard output; of several modes some programs take the last.
+fn unpacks_nothing(parsed: &Parsed<'_>) -> bool {
+    parsed.has(&["-c", "--stdout", "--to-stdout"])
+        || parsed.has(&["-l", "-t", "--list", "--test"]) && !parsed.has(&["-d", "--decompress"])
 }
 
 /// `ps e` shows what other processes have in their environment.

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::args::CallArguments;
 use crate::exit::{Exit, Failure};
+use crate::interrupts::Interrupts;
 use crate::output::{self, broken_pipe_is_success, warn};
 use crate::wire::{Watch, Workplace};
 
@@ -30,12 +31,13 @@ pub(crate) async fn call(arguments: CallArguments) -> Result<Exit, Failure> {
         input,
     );
     let cancellation = turn.cancellation.clone();
+    let mut interrupts = Interrupts::listen()?;
     let run = pipeline.run(Requested::new(tool_use), &turn);
     tokio::pin!(run);
     let settled = loop {
         tokio::select! {
             settled = &mut run => break settled,
-            _ = tokio::signal::ctrl_c() => {
+            () = interrupts.next() => {
                 if cancellation.is_cancelled() {
                     return Ok(Exit::Interrupted);
                 }

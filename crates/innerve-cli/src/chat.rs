@@ -9,6 +9,7 @@ use innerve_protocol::ContentBlock;
 use crate::args::{OutputFormat, SessionArguments};
 use crate::converse::follow;
 use crate::exit::{Exit, Failure};
+use crate::interrupts::Interrupts;
 use crate::output::{BOLD, DIM, note, warn};
 use crate::provider;
 use crate::terminal::Keyboard;
@@ -37,16 +38,17 @@ pub(crate) async fn chat(arguments: SessionArguments) -> Result<Exit, Failure> {
     ));
     let env = workplace.session(chosen, &arguments, None, Watch::Nothing);
     let agent = Agent::start(env).map_err(|error| Failure::new(error.to_string()))?;
+    let mut interrupts = Interrupts::listen()?;
     loop {
         ask_for_line().map_err(|error| Failure::new(format!("standard error failed: {error}")))?;
-        let Some(line) = next_line(&keyboard).await else { break };
+        let Some(line) = next_line(&keyboard, &mut interrupts).await else { break };
         match line.trim() {
             "" => {}
             "/exit" | "/quit" => break,
             task => {
                 let mut run = agent.run(vec![ContentBlock::text(task)]);
                 // How one answer ended does not end the conversation.
-                let _exit = follow(&mut run, OutputFormat::Text).await?;
+                let _exit = follow(&mut run, OutputFormat::Text, &mut interrupts).await?;
             }
         }
     }
@@ -54,10 +56,10 @@ pub(crate) async fn chat(arguments: SessionArguments) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-async fn next_line(keyboard: &Arc<Keyboard>) -> Option<String> {
+async fn next_line(keyboard: &Arc<Keyboard>, interrupts: &mut Interrupts) -> Option<String> {
     tokio::select! {
         line = keyboard.line() => line,
-        _ = tokio::signal::ctrl_c() => None,
+        () = interrupts.next() => None,
     }
 }
 

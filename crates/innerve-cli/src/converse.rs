@@ -7,6 +7,7 @@ use innerve_protocol::ContentBlock;
 
 use crate::args::{OutputFormat, SessionArguments};
 use crate::exit::{Exit, Failure};
+use crate::interrupts::Interrupts;
 use crate::output::{JsonEvents, TextEvents, complain, warn};
 use crate::provider::Chosen;
 use crate::sessions;
@@ -31,8 +32,9 @@ pub(crate) async fn converse(
         Some(transcript) => Agent::resume(env, transcript),
     }
     .map_err(|error| Failure::new(error.to_string()))?;
+    let mut interrupts = Interrupts::listen()?;
     let mut run = agent.run(vec![ContentBlock::text(prompt)]);
-    let exit = follow(&mut run, output).await;
+    let exit = follow(&mut run, output, &mut interrupts).await;
     workplace.close();
     exit
 }
@@ -60,8 +62,12 @@ fn resumed(
     Ok(Some(transcript))
 }
 
-/// Prints events until the run ends. The first Ctrl-C stops the run in good order, the second one at once.
-pub(crate) async fn follow(run: &mut Run, output: OutputFormat) -> Result<Exit, Failure> {
+/// Prints events until the run ends. The first interrupt stops the run in good order, the second one at once.
+pub(crate) async fn follow(
+    run: &mut Run,
+    output: OutputFormat,
+    interrupts: &mut Interrupts,
+) -> Result<Exit, Failure> {
     let mut text = TextEvents::new();
     let json = JsonEvents { every_event: output == OutputFormat::StreamJson };
     let mut exit = Exit::Failure;
@@ -69,7 +75,7 @@ pub(crate) async fn follow(run: &mut Run, output: OutputFormat) -> Result<Exit, 
     loop {
         let event = tokio::select! {
             event = run.next() => event,
-            _ = tokio::signal::ctrl_c() => {
+            () = interrupts.next() => {
                 if interrupted {
                     return Ok(Exit::Interrupted);
                 }

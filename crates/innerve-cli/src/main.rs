@@ -8,6 +8,7 @@ mod check;
 mod converse;
 mod exit;
 mod instructions;
+mod interrupts;
 mod output;
 mod provider;
 mod run;
@@ -17,6 +18,7 @@ mod terminal;
 mod tools;
 mod tour;
 mod trace;
+mod trust;
 mod wire;
 
 use std::process::ExitCode;
@@ -45,6 +47,7 @@ fn dispatch(arguments: Arguments) -> Result<Exit, Failure> {
         Some(Verb::Check(arguments)) => check::check(&arguments),
         Some(Verb::Analyze(arguments)) => analyze::analyze(&arguments),
         Some(Verb::Call(arguments)) => with_runtime(call::call(*arguments)),
+        Some(Verb::Trust(arguments)) => trust::trust(&arguments),
         Some(Verb::Tools(arguments)) => with_runtime(async move { tools::tools(&arguments) }),
     }
 }

@@ -198,7 +198,9 @@ fn ended(report: &ToolReport, named: bool) {
     };
     match &report.outcome {
         Outcome::Succeeded => {
-            if let Some(diff) = report.data.get("diff").and_then(diff_of) {
+            // A new file has no diff: its size tells more.
+            let diff = report.data.get("diff").and_then(diff_of);
+            if let Some(diff) = diff.filter(|diff| !diff.hunks.is_empty()) {
                 note(&format!("  {GREEN}✓{GREEN:#} {name}+{} −{}{time}", diff.added, diff.removed));
                 for line in diff_lines(&diff) {
                     note(&format!("    {line}"));

@@ -33,6 +33,8 @@ pub(crate) enum Verb {
     Call(Box<CallArguments>),
     /// Lists the tools.
     Tools(ToolsArguments),
+    /// Trusts this workspace: what its own settings files allow counts from then on.
+    Trust(TrustArguments),
 }
 
 /// Where the policy comes from.
@@ -209,6 +211,19 @@ pub(crate) struct ToolsArguments {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) policy: PolicyArguments,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Deny and ask rules of a project always count; allow rules, modes that loosen and additional\ndirectories only in a trusted workspace. Trust is about the whole repository.\n\nExample:\n  innerve trust"
+)]
+pub(crate) struct TrustArguments {
+    /// Trusts it no longer.
+    #[arg(long)]
+    pub(crate) revoke: bool,
+    /// Lists the trusted workspaces.
+    #[arg(long, conflicts_with = "revoke")]
+    pub(crate) list: bool,
 }
 
 fn parse_mode(text: &str) -> Result<PermissionMode, String> {

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use innerve_agent::RuleSaver;
-use innerve_permission::{Layer, NoDisk, PathFacts, PermissionSettings, RuleSource, merge};
+use innerve_permission::{Behavior, PathFacts, Policy, Warning};
+use innerve_settings::{DiskPaths, Flags, Locations, Settings, save_rule};
 use serde_json::json;
 
 use crate::args::PolicyArguments;
@@ -12,46 +13,67 @@ use crate::exit::Failure;
 
 /// What was found.
 pub(crate) struct Found {
-    pub(crate) merged: PermissionSettings,
-    /// Beyond those of the merged settings.
-    pub(crate) warnings: Vec<String>,
-    pub(crate) home: PathBuf,
-    /// The user's own folder of innerve.
-    pub(crate) config: PathBuf,
-    /// Where sessions are kept.
-    pub(crate) state: PathBuf,
+    pub(crate) policy: Policy,
+    pub(crate) warnings: Vec<Warning>,
+    pub(crate) locations: Locations,
     pub(crate) disk: Arc<dyn PathFacts>,
     pub(crate) saver: Option<Arc<dyn RuleSaver>>,
 }
 
 /// The settings files and flags that count in `cwd`.
 pub(crate) fn find(cwd: &Path, arguments: &PolicyArguments) -> Result<Found, Failure> {
-    let flags = Layer::new(RuleSource::Cli, cwd, flags(arguments));
-    with_layers(&[flags])
-}
-
-/// No settings at all.
-pub(crate) fn none(_cwd: &Path) -> Result<Found, Failure> {
-    with_layers(&[])
-}
-
-fn with_layers(layers: &[Layer]) -> Result<Found, Failure> {
-    let merged = merge(layers).map_err(|error| Failure::usage(error.to_string()))?;
-    let home = PathBuf::from(std::env::var_os("HOME").unwrap_or_else(|| "/".into()));
+    let locations = locations(cwd)?;
+    let inline = json!({ "permissions": {
+        "allow": arguments.allow, "ask": arguments.ask, "deny": arguments.deny,
+        "additionalDirectories": arguments.add_dir,
+    } });
+    let flags =
+        Flags { settings: arguments.settings.clone(), inline: Some(inline), trusted: false };
+    let loaded =
+        Settings::load(&locations, &flags).map_err(|error| Failure::usage(error.to_string()))?;
+    let disk = Arc::new(DiskPaths);
+    let saver =
+        ToLocalSettings { file: locations.local_settings(), trusted: loaded.settings.trusted };
     Ok(Found {
-        merged,
-        warnings: Vec::new(),
-        config: home.join(".config/innerve"),
-        state: home.join(".local/state/innerve"),
-        home,
-        disk: Arc::new(NoDisk),
-        saver: None,
+        policy: loaded.settings.policy(&locations, disk.as_ref()),
+        warnings: loaded.warnings,
+        locations,
+        disk,
+        saver: (!loaded.settings.permissions.managed_rules_only)
+            .then(|| Arc::new(saver) as Arc<dyn RuleSaver>),
     })
 }
 
-fn flags(arguments: &PolicyArguments) -> serde_json::Value {
-    json!({ "permissions": {
-        "allow": arguments.allow, "ask": arguments.ask, "deny": arguments.deny,
-        "additionalDirectories": arguments.add_dir,
-    } })
+/// No settings at all.
+pub(crate) fn none(cwd: &Path) -> Result<Found, Failure> {
+    let locations = locations(cwd)?;
+    let disk = Arc::new(DiskPaths);
+    let mut policy = Policy::new(&locations.cwd, &locations.home);
+    policy.follow_links(disk.as_ref());
+    Ok(Found { policy, warnings: Vec::new(), locations, disk, saver: None })
+}
+
+/// Where settings and state lie for a directory.
+pub(crate) fn locations(cwd: &Path) -> Result<Locations, Failure> {
+    let locations = Locations::from_env().map_err(|error| Failure::new(error.to_string()))?;
+    Ok(Locations { cwd: cwd.to_path_buf(), ..locations })
+}
+
+/// Saves what a person allowed for good into the project's local settings.
+struct ToLocalSettings {
+    file: PathBuf,
+    trusted: bool,
+}
+
+impl RuleSaver for ToLocalSettings {
+    fn save(&self, rule: &str) -> Result<(), String> {
+        save_rule(&self.file, Behavior::Allow, rule).map_err(|error| error.to_string())?;
+        if self.trusted {
+            return Ok(());
+        }
+        let file = self.file.display();
+        Err(format!(
+            "it is saved in {file}, which counts in later sessions once you run `innerve trust` here"
+        ))
+    }
 }

@@ -64,7 +64,6 @@ impl Workplace {
         if let Some(mode) = arguments.permission_mode {
             workplace.set_mode(mode);
         }
-        workplace.policy.follow_links(workplace.disk.as_ref());
         Ok(workplace)
     }
 
@@ -74,23 +73,20 @@ impl Workplace {
     }
 
     fn of(cwd: &Path, found: Found) -> Self {
-        let Found { merged, warnings, home, config, state, disk, saver } = found;
-        let mut all: Vec<String> = warnings;
-        all.extend(merged.warnings.iter().map(warning_text));
+        let Found { mut policy, warnings, locations, disk, saver } = found;
         let slug: String = cwd
             .to_string_lossy()
             .chars()
             .map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' })
             .take(200)
             .collect();
-        let mut policy = merged.policy(cwd, home);
         policy.headless = true;
         Self {
             policy,
-            warnings: all,
+            warnings: warnings.iter().map(warning_text).collect(),
             disk,
-            sessions: state.join("projects").join(slug),
-            config,
+            sessions: locations.state_dir().join("projects").join(slug),
+            config: locations.config_dir(),
             saver,
             tasks: Arc::default(),
             cancellation: CancellationToken::new(),

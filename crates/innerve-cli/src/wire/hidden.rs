@@ -3,29 +3,18 @@
 use std::sync::Arc;
 
 use innerve_builtins::Hidden;
-use innerve_permission::facts::{Place, from_call};
-use innerve_permission::{
-    Behavior, Decision, PathFacts, PermissionMode, Policy, Verdict, Voices, resolve,
-};
-use serde_json::json;
+use innerve_permission::{Behavior, PathFacts, PathTarget, Place, Policy, Rule};
 
 /// The files that deny rules hide; `None` if there are no rules that could.
 pub(super) fn by_rules(policy: &Policy, disk: &Arc<dyn PathFacts>) -> Option<Hidden> {
-    let may_hide = |rule: &innerve_permission::Rule| {
-        rule.behavior() == Behavior::Deny && rule.tool() != "Bash"
-    };
+    let may_hide = |rule: &Rule| rule.behavior() == Behavior::Deny && rule.tool() != "Bash";
     if !policy.rules.rules().iter().any(may_hide) {
         return None;
     }
-    // The mode that decides nothing by itself: what is denied then is denied by a rule.
-    let policy = Policy { mode: PermissionMode::Default, headless: false, ..policy.clone() };
-    let disk = Arc::clone(disk);
+    let (policy, disk) = (policy.clone(), Arc::clone(disk));
     Some(Arc::new(move |path| {
-        let Some(path) = path.to_str() else { return false };
         let place = Place { cwd: &policy.cwd, home: &policy.home, disk: disk.as_ref() };
-        let facts = from_call("Read", &json!({ "file_path": path }), place);
-        facts.is_some_and(|facts| {
-            resolve(&policy, &facts, &Voices::default()).verdict == Verdict::Decided(Decision::Deny)
-        })
+        // A name that is no text cannot be compared with a rule: it is hidden rather than shown by mistake.
+        path.to_str().is_none_or(|path| policy.hides(&PathTarget::new(path, place)))
     }))
 }

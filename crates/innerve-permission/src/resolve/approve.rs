@@ -121,6 +121,7 @@ fn of_command(call: Call<'_>, index: usize, part: &Part) -> Option<Approval> {
     }
     // The command inside is a part of its own, and the wrapper adds nothing to it.
     if is_transparent(part)
+        && part.targets.is_empty()
         && has_inner(call, index, part)
         && part.assignments.iter().all(|(_, harmless)| *harmless)
     {
@@ -141,8 +142,7 @@ fn is_free(call: Call<'_>, part: &Part) -> bool {
     if !part.read_only {
         return false;
     }
-    let name = part.argv.first().and_then(Option::as_deref);
-    let moves = matches!(name, Some("cd" | "pushd" | "popd"));
+    let moves = rules::moves(part);
     let bounded = moves || call.policy.bash_read_scope == Scope::WorkingDirectories;
     part.targets.iter().all(|target| match target {
         Target::Read(path) => {

@@ -73,15 +73,19 @@ pub(super) fn by_prefix(part: &Part) -> bool {
     if program == "find" {
         return has(FIND_ACTIONS);
     }
-    let name = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    let code = INTERPRETERS.iter().find(|(known, _)| *known == program || *known == name);
-    code.is_some_and(|(_, options)| {
-        part.argv.iter().skip(1).flatten().any(|word| {
-            options
-                .iter()
-                .any(|option| word == option || (is_short(option) && is_cluster_with(word, option)))
-        })
-    })
+    let Some((_, options)) =
+        INTERPRETERS.iter().find(|(name, _)| *name == program || is_version_of(program, name))
+    else {
+        return false;
+    };
+    let mut words = part.argv.iter().skip(1).flatten();
+    let takes_code = words.clone().any(|word| {
+        options
+            .iter()
+            .any(|option| word == option || (is_short(option) && is_cluster_with(word, option)))
+    });
+    // Without a file to run it reads code from its input.
+    takes_code || !words.any(|word| !word.starts_with('-'))
 }
 
 /// Whether the program runs code that it is given.

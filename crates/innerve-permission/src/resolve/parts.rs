@@ -4,7 +4,8 @@ use super::call::Call;
 use super::reasons::reason;
 use super::{approve, places, rules};
 use crate::{
-    Behavior, Decision, Part, PartResolution, PermissionMode, Reason, ReasonKind, Target, Verdict,
+    Behavior, Decision, Effect, Part, PartResolution, PermissionMode, Reason, ReasonKind, Target,
+    Verdict,
 };
 
 /// What becomes of each part on its own; a part is never shown as more than the whole lets through.
@@ -53,6 +54,15 @@ fn of_part(call: Call<'_>, index: usize, part: &Part) -> (Decision, Reason) {
             Decision::Ask,
             reason(ReasonKind::Safety, "protected_path", format!("changes `{}`", path.given)),
         );
+    }
+    let is_secret = part.effects.contains(Effect::Secret)
+        || targets()
+            .any(|target| matches!(target, Target::Read(path) if places::is_secret_target(path)));
+    if is_secret
+        && call.policy.ask_secret_reads
+        && let Some(reason) = unnamed_secret(call)
+    {
+        return (Decision::Ask, reason);
     }
     match approve::of_part(call, index) {
         Some(approval) => (Decision::Allow, approval.reason),

@@ -63,10 +63,17 @@ pub(super) fn find(call: Call<'_>, behavior: Behavior) -> Found<'_> {
 /// The rules that speak of one part alone.
 pub(super) fn of_part<'a>(call: Call<'a>, behavior: Behavior, part: &Part) -> Found<'a> {
     let mut found = of_command(call, behavior, part);
-    for target in part.targets.iter().chain(&part.redirected) {
+    // Entering a directory reads nothing in it.
+    let operands = if moves(part) { &[] } else { part.targets.as_slice() };
+    for target in operands.iter().chain(&part.redirected) {
         found = found.or(|| of_target(call, behavior, target));
     }
     found.or(|| of_mentions(call, behavior, part))
+}
+
+/// Whether the part changes the directory.
+pub(super) fn moves(part: &Part) -> bool {
+    matches!(part.argv.first().and_then(Option::as_deref), Some("cd" | "pushd" | "popd"))
 }
 
 /// Rules about the tool, its parameters, hosts, agents and skills.

@@ -258,6 +258,19 @@ fn wrappers_and_assignments() {
             ("$ find . -name x", "allow"),
         ],
     );
+    table(
+        "allow Bash(python *); allow Bash(node *)",
+        "default",
+        &[
+            ("$ python s.py", "allow"),
+            ("$ python -m pytest", "allow"),
+            ("$ python -c 'x'", "ask"),
+            ("$ python - <<'E'\nx\nE", "ask"),
+            ("$ echo x | python", "ask"),
+            ("$ node -pe x", "ask"),
+            ("$ node a.js -e", "ask"),
+        ],
+    );
     table("allow Bash(devbox run *)", "default", &[("$ devbox run rm -rf .", "allow")]);
     table("", "default", &[("$ BAR=1", "ask")]);
     table(
@@ -320,6 +333,11 @@ fn paths_of_commands_meet_path_rules() {
             ("$ cat \"$HOME/Desktop/secret.txt\"", "deny"),
             ("$ cat ~/Desktop/x", "deny"),
         ],
+    );
+    table(
+        "deny Read(/sub/**)",
+        "default",
+        &[("$ cd sub && ls", "allow"), ("$ cd sub && cat x", "deny")],
     );
     table("deny Read(./.env)", "default", &[("$ cat .env", "deny"), ("$ python r.py", "ask")]);
     table("allow Bash(grep:*); deny Read(.env)", "default", &[("$ grep KEY .env", "deny")]);
@@ -618,5 +636,27 @@ fn removing_a_directory_removes_what_is_protected_in_it() {
             ("$ rm -rf build", "allow"),
             ("$ mv src old", "ask"),
         ],
+    );
+}
+
+#[test]
+fn each_part_says_what_becomes_of_it() {
+    let resolution = world("deny Bash(rm *); ask Bash(git push *); allow Bash(make *)")
+        .resolve("$ git status; cat .env; make x; npm test > log; git push; rm x");
+    let parts: Vec<String> = resolution
+        .parts
+        .iter()
+        .map(|part| format!("{} {:?} {}", part.text, part.decision, part.reason.code))
+        .collect();
+    assert_eq!(
+        parts,
+        [
+            "git status Allow read_only",
+            "cat .env Ask secret_path",
+            "make x Allow allow_rule",
+            "npm test Ask redirection",
+            "git push Ask ask_rule",
+            "rm x Deny deny_rule",
+        ]
     );
 }

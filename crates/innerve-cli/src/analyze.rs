@@ -186,7 +186,7 @@ fn for_people(text: &str, analysis: &Analysis) -> String {
             for path in paths {
                 out.push_str(&format!(
                     "            {what} {}\n",
-                    path.as_deref().unwrap_or("(not known before it runs)")
+                    path.as_deref().map_or("(not known before it runs)".to_owned(), one_line)
                 ));
             }
         }
@@ -194,15 +194,7 @@ fn for_people(text: &str, analysis: &Analysis) -> String {
     out
 }
 
-/// Control characters must not reach a terminal.
+/// Control characters and those that reorder text must not reach a terminal.
 fn one_line(text: &str) -> String {
-    text.chars()
-        .flat_map(|letter| {
-            if letter.is_control() {
-                letter.escape_debug().collect::<Vec<_>>()
-            } else {
-                vec![letter]
-            }
-        })
-        .collect()
+    output::plain(text).replace('\n', "\\n").replace('\t', "\\t")
 }

@@ -15,7 +15,7 @@ fn analyze(command: &str) -> Value {
 }
 
 #[test]
-fn the_contracts_own_example_is_answered_as_it_says() {
+fn a_line_with_a_wrapper_a_variable_and_a_redirection_is_answered_field_by_field() {
     let answer = analyze("git status && FOO=1 timeout 5 rm -rf \"$d\" > out.txt");
     assert_eq!(
         answer,
@@ -26,7 +26,7 @@ fn the_contracts_own_example_is_answered_as_it_says() {
                 { "argv": ["git", "status"], "class": "read_only", "effects": ["read"], "span": [0, 10] },
                 { "argv": ["timeout", "5", "rm", "-rf", null], "class": "write", "effects": ["write", "delete"],
                   "assignments": ["FOO"], "span": [14, 51] },
-                { "argv": ["rm", "-rf", null], "class": "write", "effects": ["delete"], "unwrapped_from": ["timeout"], "last": true, "span": [30, 41] },
+                { "argv": ["rm", "-rf", null], "class": "write", "effects": ["delete"], "unwrapped_from": ["timeout"], "span": [30, 41] },
             ],
             "writes": ["out.txt"], "reads": [], "deletes": [null],
         }),
@@ -118,9 +118,14 @@ fn a_line_of_ten_megabytes_is_answered_as_opaque() {
 #[test]
 fn a_person_gets_words_and_no_control_characters() {
     let world = World::new();
-    let ended = world.innerve(["analyze", "git status && rm -rf 'a\u{1b}[31mb'"]).run();
+    let ended = world.innerve(["analyze", "git status && rm -rf build > log"]).run();
     ended.exits(0);
-    assert!(ended.stdout().contains("rm"), "{ended}");
+    for words in ["git status", "rm -rf build", "deletes build", "writes log"] {
+        assert!(ended.stdout().contains(words), "`{words}`\n{ended}");
+    }
+    let ended = world.innerve(["analyze", "rm 'a\u{1b}[31mb'"]).run();
+    ended.exits(0);
+    assert!(ended.stdout().contains("opaque"), "{ended}");
     assert!(!ended.stdout().contains('\u{1b}'), "{ended}");
     let ended = world.innerve(["analyze", "--json", "ls"]).run();
     ended.exits(0);

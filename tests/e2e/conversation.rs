@@ -8,11 +8,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use innerve_tests::{Gate, ModelServer, PATIENCE, Wire, World, reply};
+use rustix::fs::OFlags;
 use serde_json::{Value, json};
-
-fn ended_tools(lines: &[Value]) -> usize {
-    lines.iter().filter(|line| line["kind"] == "tool_ended").count()
-}
 
 #[test]
 fn an_answer_without_tools_is_printed_and_nothing_else_is() {
@@ -55,12 +52,9 @@ fn two_reads_and_a_grep_of_one_response_are_done_before_the_response_is() {
             ],
         );
         let run = world.innerve(["run", "look", "--output", "stream-json"]).model(&model).start();
-        for count in 1..=early {
-            let enough = |lines: &[Value]| ended_tools(lines) >= count;
-            run.wait_for_line("a tool's end while the model still writes", |_| {
-                enough(&run.lines())
-            });
-        }
+        run.wait_for_lines("the tools' ends while the model still writes", |lines| {
+            lines.iter().filter(|line| line["kind"] == "tool_ended").count() == early
+        });
         assert_eq!(model.seen().len(), 1, "the response is still open");
         assert!(run.lines().iter().all(|line| line["type"] != "user"), "no results were sent yet");
         gate.open();
@@ -92,13 +86,15 @@ fn fifo(world: &World, name: &str) {
     assert!(world.work(name).metadata().unwrap().file_type().is_fifo());
 }
 
+/// Opening the writing end of a named pipe that nobody reads fails in place of waiting.
+const NONBLOCK: i32 = OFlags::NONBLOCK.bits().cast_signed();
+
 /// Opens the writing end, which is there as soon as somebody reads the other one.
 #[track_caller]
 fn reader_arrives(path: &Path) -> File {
     let deadline = Instant::now() + PATIENCE;
     loop {
-        let nonblocking = rustix_nonblock();
-        match File::options().write(true).custom_flags(nonblocking).open(path) {
+        match File::options().write(true).custom_flags(NONBLOCK).open(path) {
             Ok(file) => return file,
             Err(error) => {
                 assert!(Instant::now() < deadline, "nobody reads {}: {error}", path.display());
@@ -108,9 +104,8 @@ fn reader_arrives(path: &Path) -> File {
     }
 }
 
-fn rustix_nonblock() -> i32 {
-    // `O_NONBLOCK`; the same on every Linux that Rust's standard library is built for but MIPS and SPARC.
-    0o4000
+fn has_reader(path: &Path) -> bool {
+    File::options().write(true).custom_flags(NONBLOCK).open(path).is_ok()
 }
 
 #[test]
@@ -135,6 +130,31 @@ fn read_only_commands_of_one_response_run_at_the_same_time_and_answer_in_order()
     drop(writers);
     run.end().exits(0);
     check_order(&model, &["text of one", "text of two", "text of three"]);
+}
+
+#[test]
+fn at_most_ten_calls_run_at_the_same_time() {
+    let world = World::new();
+    let names: Vec<String> = (0..12).map(|number| format!("pipe{number}")).collect();
+    for name in &names {
+        fifo(&world, name);
+    }
+    let all = names.iter().fold(reply(), |reply, name| reply.bash(&format!("cat {name}")));
+    let model = world.model(Wire::OpenAi, [all, reply().text("Done.")]);
+    let run = world.innerve(["run", "look"]).model(&model).start();
+    let mut first: Vec<File> =
+        names[..10].iter().map(|name| reader_arrives(&world.work(name))).collect();
+    std::thread::sleep(Duration::from_millis(150));
+    for name in &names[10..] {
+        assert!(!has_reader(&world.work(name)), "{name} must wait for one of the ten");
+    }
+    // The eleventh begins when any one of the ten has ended.
+    drop(first.remove(4));
+    drop(reader_arrives(&world.work(&names[10])));
+    drop(reader_arrives(&world.work(&names[11])));
+    drop(first);
+    run.end().exits(0);
+    assert_eq!(model.request(1).results().len(), 12);
 }
 
 #[test]
@@ -183,7 +203,7 @@ fn an_edit_that_a_mode_allows_is_written_and_shown_as_a_diff() {
             .innerve(["run", "change it", "--permission-mode", "acceptEdits"])
             .model(&model)
             .run();
-        ended.exits(0).complains(["-two", "+2"]);
+        ended.exits(0).complains(["+1 −1", "-two", "+2"]);
         assert_eq!(world.read("src/a.txt"), "one\n2\nthree\n");
         assert_eq!(ended.stdout(), "Changed.\n");
     }
@@ -223,6 +243,22 @@ fn the_limit_of_rounds_ends_the_run_with_exit_code_5() {
     ended.exits(5);
     assert_eq!(ended.json()["terminal"], "max_turns");
     assert_eq!(ended.json()["turns"], 2);
+}
+
+#[test]
+fn the_limit_of_dollars_ends_the_run_with_exit_code_5() {
+    let world = World::new().file("a.txt", "alpha\n");
+    let look = reply().uses("Read", json!({ "file_path": "a.txt" }));
+    let model = world.model(Wire::Anthropic, [look]);
+    let ended = world
+        .innerve(["run", "look", "--max-cost-usd", "0.000001", "--output", "json"])
+        .model(&model)
+        .run();
+    ended.exits(5);
+    assert_eq!(ended.json()["terminal"], "budget_exceeded");
+    assert!(ended.json()["cost_usd"].as_f64().unwrap() > 0.000_001);
+    assert_eq!(ended.json()["usage"]["input_tokens"], 100);
+    assert_eq!(ended.json()["usage"]["output_tokens"], 20);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Output that no conversation could hold.
 
 use std::fs::File;
-use std::io::{BufReader, Read as _};
+use std::io::Read as _;
 use std::path::PathBuf;
 
 use innerve_tests::{Wire, World, reply};
@@ -12,6 +12,20 @@ const SIZE: u64 = 50_000_000;
 fn named_path(result: &str) -> PathBuf {
     let word = result.split_whitespace().find(|word| word.starts_with('/')).unwrap_or_default();
     PathBuf::from(word)
+}
+
+fn holds_only(mut file: File, byte: u8) -> bool {
+    let expected = vec![byte; 1 << 20];
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        let count = file.read(&mut buffer).unwrap();
+        if buffer[..count] != expected[..count] {
+            return false;
+        }
+        if count == 0 {
+            return true;
+        }
+    }
 }
 
 #[test]
@@ -37,8 +51,7 @@ fn fifty_megabytes_become_a_short_result_and_a_whole_file_in_bounded_memory() {
     let path = named_path(&result);
     let file = File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     assert_eq!(file.metadata().unwrap().len(), SIZE);
-    let all_x = BufReader::with_capacity(1 << 20, file).bytes().all(|byte| byte.unwrap() == b'x');
-    assert!(all_x, "the file holds what was printed");
+    assert!(holds_only(file, b'x'), "the file holds what was printed");
     // Generous: a debug build on a busy machine.
     assert!(ended.peak_memory < 120_000_000, "{} bytes", ended.peak_memory);
     assert!(ended.peak_memory > 0, "the memory was looked at");

@@ -10,11 +10,7 @@ fn sleeping(world: &World, model: &innerve_tests::ModelServer) -> Running {
         .innerve(["run", "go", "--allow", "Bash(sh wait.sh)", "--output", "stream-json"])
         .model(model)
         .start();
-    let deadline = std::time::Instant::now() + innerve_tests::PATIENCE;
-    while !world.has("begun") {
-        assert!(std::time::Instant::now() < deadline, "the command did not begin\n{run}");
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    world.wait_for_file("begun");
     run
 }
 
@@ -46,15 +42,28 @@ fn ctrl_c_ends_the_tool_and_the_session_goes_on_later() {
 }
 
 #[test]
+fn a_supervisor_and_a_closed_terminal_end_the_tool_too() {
+    for signal in [Signal::TERM, Signal::HUP] {
+        let world = world();
+        let model = world.model(Wire::Anthropic, [reply().bash("sh wait.sh")]);
+        let run = sleeping(&world, &model);
+        run.signal(signal);
+        let ended = run.end();
+        ended.exits(130);
+        assert_eq!(ended.lines().pop().unwrap()["terminal"], "aborted_tools", "{signal:?}");
+        world.nobody_is_left();
+    }
+}
+
+#[test]
 fn ctrl_c_while_the_model_writes_keeps_what_it_wrote() {
     let gate = Gate::new();
     let world = World::new();
     let model = world.model(Wire::Anthropic, [reply().text("Half of it is").waits(&gate)]);
     let run = world.innerve(["run", "go", "--output", "stream-json"]).model(&model).start();
     run.wait_for_line("the start", |line| line["subtype"] == "init");
-    while model.seen().is_empty() {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    // The words are not told before their block is whole: the server is asked whether they went out.
+    model.wait_for_a_request();
     std::thread::sleep(std::time::Duration::from_millis(100));
     run.signal(Signal::INT);
     let ended = run.end();
@@ -135,5 +144,4 @@ fn a_command_that_leaves_a_process_holding_its_output_does_not_hang_the_run() {
     ended.exits(0);
     assert!(model.request(1).result_texts()[0].contains("started"));
     assert!(ended.took < std::time::Duration::from_secs(30), "{:?}", ended.took);
-    world.nobody_is_left();
 }

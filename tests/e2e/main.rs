@@ -3,6 +3,7 @@
 mod analyze;
 mod broken_streams;
 mod call;
+mod chat;
 mod check;
 mod conversation;
 mod flood;
@@ -10,6 +11,7 @@ mod headless;
 mod house;
 mod interrupts;
 mod questions;
+mod settings;
 mod tools;
 mod tour;
 mod usage;

@@ -3,12 +3,13 @@
 use innerve_tests::World;
 
 /// Every verb, and what it needs to do something.
-const VERBS: [(&str, &[&str]); 5] = [
+const VERBS: [(&str, &[&str]); 6] = [
     ("run", &[]),
     ("check", &["ls"]),
     ("analyze", &["ls"]),
     ("call", &["Glob", r#"{"pattern":"*"}"#]),
     ("tools", &[]),
+    ("trust", &["--list"]),
 ];
 
 #[test]

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Bytes;
@@ -20,6 +20,8 @@ use axum::serve::ListenerExt as _;
 use innerve_protocol::{Message, ToolResult};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+
+use crate::PATIENCE;
 
 pub use script::{Gate, How, Reply, reply};
 
@@ -77,7 +79,6 @@ impl Seen {
 struct Shared {
     wire: Wire,
     script: VecDeque<Reply>,
-    answered: usize,
     seen: Vec<Seen>,
     violations: Vec<String>,
 }
@@ -94,7 +95,7 @@ pub struct ModelServer {
 impl ModelServer {
     pub(crate) fn start(wire: Wire, script: impl IntoIterator<Item = Reply>) -> Self {
         let script = script.into_iter().collect();
-        let shared = Shared { wire, script, answered: 0, seen: Vec::new(), violations: Vec::new() };
+        let shared = Shared { wire, script, seen: Vec::new(), violations: Vec::new() };
         let shared = Arc::new(Mutex::new(shared));
         let (stop, stopped) = tokio::sync::oneshot::channel();
         let (started, address) = std::sync::mpsc::channel();
@@ -135,6 +136,19 @@ impl ModelServer {
         let seen = self.seen();
         let count = seen.len();
         seen.into_iter().nth(index).unwrap_or_else(|| panic!("there were only {count} requests"))
+    }
+
+    /// Waits until the server has been asked for the first time.
+    ///
+    /// # Panics
+    /// When it is not in time.
+    #[track_caller]
+    pub fn wait_for_a_request(&self) {
+        let deadline = Instant::now() + PATIENCE;
+        while self.lock().seen.is_empty() {
+            assert!(Instant::now() < deadline, "nobody asks the model");
+            thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// The key that the program is given.
@@ -217,8 +231,7 @@ async fn answer(
             shared.violations.push(text.clone());
             return refusal(&text);
         };
-        shared.answered += 1;
-        (shared.wire, reply, shared.answered)
+        (shared.wire, reply, shared.seen.len())
     };
     match reply.error {
         Some(error) => error.into_response(),

@@ -163,17 +163,23 @@ impl Running {
         stdin
     }
 
+    /// Waits until the lines of JSON on standard output are as wanted.
+    ///
+    /// # Panics
+    /// When they are not in time.
+    #[track_caller]
+    pub fn wait_for_lines(&self, what: &str, wanted: impl Fn(&[Value]) -> bool) {
+        let found = self.stdout.wait(|text| wanted(&json_lines(text)).then_some(()));
+        assert!(found.is_some(), "{what} did not come\n{self}");
+    }
+
     /// Waits for a line of JSON on standard output.
     ///
     /// # Panics
     /// When it does not come in time.
     #[track_caller]
-    pub fn wait_for_line(&self, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
-        let found = self.stdout.wait(|text| {
-            let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-            lines.into_iter().find(&wanted)
-        });
-        found.unwrap_or_else(|| panic!("{what} did not come\n{self}"))
+    pub fn wait_for_line(&self, what: &str, wanted: impl Fn(&Value) -> bool) {
+        self.wait_for_lines(what, |lines| lines.iter().any(&wanted));
     }
 
     /// Waits for text on standard error.
@@ -188,7 +194,7 @@ impl Running {
 
     /// Standard output so far, as lines of JSON.
     pub fn lines(&self) -> Vec<Value> {
-        self.stdout.text().lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+        json_lines(&self.stdout.text())
     }
 
     /// Sends a signal to the program alone.
@@ -329,6 +335,11 @@ impl fmt::Display for Ended {
             short(&self.stderr)
         )
     }
+}
+
+/// The lines that are whole; the last one may be half written.
+fn json_lines(text: &str) -> Vec<Value> {
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
 /// What came out of a pipe so far.

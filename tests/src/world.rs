@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::PATIENCE;
 use crate::model::{ModelServer, Reply, Wire};
 use crate::process::Innerve;
 
@@ -134,6 +135,19 @@ impl World {
             }
         }
         found
+    }
+
+    /// Waits until the workspace has this file.
+    ///
+    /// # Panics
+    /// When it is not there in time.
+    #[track_caller]
+    pub fn wait_for_file(&self, name: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        while !self.has(name) {
+            assert!(Instant::now() < deadline, "{name} was not made");
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Waits until no process of this world is left.

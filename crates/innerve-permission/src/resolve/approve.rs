@@ -139,7 +139,9 @@ fn of_command(call: Call<'_>, index: usize, part: &Part) -> Option<Approval> {
 
 /// Whether the part reads only, and only what may be read without a question.
 fn is_free(call: Call<'_>, part: &Part) -> bool {
-    if !part.read_only {
+    let name = part.argv.first().and_then(Option::as_deref);
+    // `"git status"` in quotes is a program of that name.
+    if !part.read_only || name.is_some_and(|name| name.contains(char::is_whitespace)) {
         return false;
     }
     let moves = rules::moves(part);

@@ -244,7 +244,17 @@ pub(super) struct Secret<'a> {
 }
 
 pub(super) fn is_secret_target(path: &PathTarget) -> bool {
-    either(path, is_secret)
+    either(path, is_secret) || (path.path.is_none() && is_secret_glob(&path.given))
+}
+
+/// Whether a glob such as `.env?` or `*.pem` is about secrets, whatever its special characters stand for.
+fn is_secret_glob(given: &str) -> bool {
+    let is_special = |c: char| matches!(c, '*' | '?' | '[' | ']');
+    given.contains(is_special)
+        && ["", "x"].iter().any(|filler| {
+            let name: String = given.split(is_special).collect::<Vec<_>>().join(filler);
+            is_secret(Path::new(&name))
+        })
 }
 
 fn is_secret(path: &Path) -> bool {

@@ -1,12 +1,12 @@
 //! Rules to offer with a question: each would have answered it, parses, and covers no more than it shows.
 
 use super::call::{Call, base_name};
-use super::{approve, never, rules};
+use super::{approve, never, places, rules};
 use crate::rule::path::escape_glob;
-use crate::rule::{escape, tools};
+use crate::rule::{escape, spec, tools};
 use crate::{
-    Behavior, Decision, Origin, Part, Reason, ReasonKind, Rule, RuleSource, Suggestion, Target,
-    Verdict,
+    Behavior, Decision, Effect, Origin, Part, PathTarget, Reason, ReasonKind, Rule, RuleSource,
+    Suggestion, Target, Verdict,
 };
 
 /// So many parts get a rule of their own.
@@ -100,14 +100,14 @@ fn parses(text: &str) -> bool {
 fn for_shell(call: Call<'_>) -> Vec<String> {
     if call.facts.opaque.is_some() {
         let command = call.facts.command.as_deref().unwrap_or_default().trim();
-        return vec![exact(call, command)];
+        return exact(call, command).into_iter().collect();
     }
     let lacking = call
         .facts
         .parts
         .iter()
         .enumerate()
-        .filter(|(index, _)| approve::of_part(call, *index).is_none());
+        .filter(|(index, part)| approve::of_part(call, *index).is_none() || reads_secret(part));
     let mut texts = Vec::new();
     for (_, part) in lacking {
         // Without a rule for every part the rest would not help.
@@ -126,6 +126,9 @@ fn for_part(call: Call<'_>, part: &Part) -> Option<Vec<String>> {
         return None;
     }
     let name = part.argv.first().and_then(Option::as_deref)?;
+    if name.contains(char::is_whitespace) {
+        return None;
+    }
     if matches!(name, "cd" | "pushd") {
         let [Target::Read(target)] = part.targets.as_slice() else { return None };
         let path = target.path.as_deref()?.to_str()?;
@@ -135,14 +138,19 @@ fn for_part(call: Call<'_>, part: &Part) -> Option<Vec<String>> {
         )]);
     }
     let mut texts = Vec::new();
-    if approve::of_command_alone(call, part).is_none() {
-        if part.expands || !call.runs_inside(part) {
+    let secrets: Option<Vec<String>> = secrets(part).map(read_rule).collect();
+    let secrets = secrets?;
+    let prints = secrets.is_empty() && reads_secret(part);
+    texts.extend(secrets);
+    if prints || approve::of_command_alone(call, part).is_none() {
+        if part.expands || part.argv.contains(&None) && prints || !call.runs_inside(part) {
             return None;
         }
-        let cautious = EXACT_ONLY.contains(&base_name(name))
+        let cautious = prints
+            || EXACT_ONLY.contains(&base_name(name))
             || never::by_prefix(part)
             || never::is_interpreter(name);
-        texts.push(if cautious { exact(call, &part.text) } else { prefix(call, part) });
+        texts.push(if cautious { exact(call, &part.text)? } else { prefix(call, part)? });
     }
     for target in &part.redirected {
         if let Target::Write(path) | Target::Delete(path) = target {
@@ -153,13 +161,33 @@ fn for_part(call: Call<'_>, part: &Part) -> Option<Vec<String>> {
     Some(texts)
 }
 
-fn exact(call: Call<'_>, text: &str) -> String {
+fn reads_secret(part: &Part) -> bool {
+    part.effects.contains(Effect::Secret) || secrets(part).next().is_some()
+}
+
+/// The secrets that the part reads from files.
+fn secrets(part: &Part) -> impl Iterator<Item = &PathTarget> {
+    part.targets.iter().chain(&part.redirected).filter_map(|target| match target {
+        Target::Read(path) => places::is_secret_target(path).then_some(path),
+        Target::Write(_) | Target::Delete(_) | Target::Host(_) | Target::Agent(_) => None,
+    })
+}
+
+/// A rule that names the file; `None` if the path is not known.
+fn read_rule(path: &PathTarget) -> Option<String> {
+    let path = path.path.as_deref()?.to_str()?;
+    Some(format!("Read(/{})", escape(&escape_glob(path))))
+}
+
+/// A rule for this text alone; `None` if a rule would read the text differently.
+fn exact(call: Call<'_>, text: &str) -> Option<String> {
     let literal = text.replace('\\', "\\\\").replace('*', "\\*");
-    format!("{}({})", call.facts.tool(), escape(&literal))
+    let is_plain = spec::collapse_blanks(text) == text && !text.contains('…');
+    is_plain.then(|| format!("{}({})", call.facts.tool(), escape(&literal)))
 }
 
 /// The words that say what is done, and a star.
-fn prefix(call: Call<'_>, part: &Part) -> String {
+fn prefix(call: Call<'_>, part: &Part) -> Option<String> {
     let mut words = part.argv.iter().map_while(Option::as_deref);
     let mut prefix = vec![words.next().unwrap_or_default()];
     if NESTED.contains(&prefix.concat().as_str()) {
@@ -176,7 +204,7 @@ fn prefix(call: Call<'_>, part: &Part) -> String {
         }
     }
     let literal = prefix.join(" ").replace('\\', "\\\\").replace('*', "\\*");
-    format!("{}({} *)", call.facts.tool(), escape(&literal))
+    Some(format!("{}({} *)", call.facts.tool(), escape(&literal)))
 }
 
 fn for_tool(call: Call<'_>) -> Vec<String> {

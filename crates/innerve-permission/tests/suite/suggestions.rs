@@ -78,3 +78,23 @@ fn nothing_is_offered_where_no_rule_would_help() {
         offers(&world, &world.facts(call), &[]);
     }
 }
+
+#[cfg(feature = "bash")]
+#[test]
+fn secrets_are_offered_by_name() {
+    let world = world("");
+    for (call, expected) in [
+        ("$ cat .env", vec!["Read(//repo/.env)"]),
+        ("$ cat .env | mytool", vec!["Bash(mytool *)", "Read(//repo/.env)"]),
+        ("$ gh auth token", vec!["Bash(gh auth token)"]),
+        ("$ cat .env?", vec![]),
+        ("$ mytool ''", vec!["Bash(mytool *)"]),
+        ("$ python -c ''", vec![]),
+        ("$ 'my tool' x", vec![]),
+        ("$ cd /etc && mytool", vec![]),
+        ("$ eval \"$x\"", vec!["Bash(eval \"$x\")"]),
+        ("$ mytool > out.txt", vec!["Bash(mytool *)", "Edit(//repo/out.txt)"]),
+    ] {
+        offers(&world, &world.facts(call), &expected);
+    }
+}

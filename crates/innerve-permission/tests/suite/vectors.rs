@@ -307,6 +307,7 @@ fn what_only_reads_runs_in_every_mode() {
             ("$ cut -d / -f1 f", "allow"),
             ("$ awk '{print $1}' f", "allow"),
             ("$ cat a%b", "allow"),
+            ("$ 'git status'", "ask"),
         ],
     );
     let long = format!("$ echo {}", "x".repeat(10_000));
@@ -535,6 +536,9 @@ fn secrets_ask_unless_a_rule_names_them() {
             ("$ cat .env.example", "allow"),
             ("$ env", "ask"),
             ("$ printenv", "ask"),
+            ("$ cat .env?", "ask"),
+            ("$ cat *.pem", "ask"),
+            ("$ cat *.md", "allow"),
         ],
     );
     table("allow Bash(cat .env)", "default", &[("$ cat .env", "allow")]);
@@ -659,4 +663,27 @@ fn each_part_says_what_becomes_of_it() {
             "rm x Deny deny_rule",
         ]
     );
+}
+
+#[test]
+fn words_in_a_directory_that_only_the_place_knows_are_seen() {
+    table(
+        "allow Bash(cp *); allow Bash(echo *); deny Read(~/x)",
+        "default",
+        &[
+            ("$ cd \"$PWD\" && cp a \"$HOME/b\"", "allow"),
+            ("$ cd \"$PWD\" && cp \"$HOME/b\" .git/config", "ask"),
+            ("$ cd \"$HOME\" && cp x y", "deny"),
+            ("$ cd ~ && cat x", "deny"),
+            ("$ cd && cat x", "deny"),
+            ("$ cd \"$D\" && cp a b", "ask"),
+        ],
+    );
+    table(
+        "",
+        "acceptEdits",
+        &[("$ cd \"$PWD\" && echo x > f", "allow"), ("$ echo x > \"$PWD/f\"", "allow")],
+    );
+    let offered = world("").resolve("$ echo x > ~/o").suggestions;
+    assert_eq!(offered.iter().map(|it| it.0.as_str()).collect::<Vec<_>>(), ["Edit(//home/u/o)"]);
 }

@@ -47,7 +47,8 @@ fn parts(text: &str, commands: &[Command], place: Place<'_>) -> Vec<Part> {
         .iter()
         .map(|command| {
             let cwd = walk.enter(command);
-            let part = build(command, cwd.as_deref(), place);
+            let site = Site { place, cwd: cwd.as_deref(), diverged: walk.diverged() };
+            let part = build(command, site);
             walk.leave(command, &part);
             part
         })
@@ -75,15 +76,38 @@ fn hidden(text: &str, found: &[Command], place: Place<'_>) -> Vec<Part> {
         .collect()
 }
 
-fn build(command: &Command, cwd: Option<&Path>, place: Place<'_>) -> Part {
-    let argv: Vec<Option<String>> =
-        command.argv.iter().map(|word| words::value(word, cwd, place)).collect();
-    let redirected = redirected(command, cwd, place);
+/// Where one command runs.
+#[derive(Clone, Copy)]
+struct Site<'a> {
+    place: Place<'a>,
+    /// The directory, if it is known.
+    cwd: Option<&'a Path>,
+    /// Whether the analyzer has lost the directory, so that it reports relative operands as unknown.
+    diverged: bool,
+}
+
+impl Site<'_> {
+    fn value(self, word: &Word) -> Option<String> {
+        words::value(word, self.cwd, self.place)
+    }
+
+    fn shape(self, word: &Word) -> String {
+        words::shape(word, self.cwd, self.place)
+    }
+
+    fn path(self, given: &str) -> PathTarget {
+        PathTarget::within(given, self.cwd, self.place)
+    }
+}
+
+fn build(command: &Command, site: Site<'_>) -> Part {
+    let argv: Vec<Option<String>> = command.argv.iter().map(|word| site.value(word)).collect();
+    let redirected = redirected(command, site);
     let name = command.name();
     let targets = match name {
-        Some("cd" | "pushd") => vec![Target::Read(directory(&argv, cwd, place))],
+        Some("cd" | "pushd") => vec![Target::Read(directory(&argv, site))],
         Some("popd") => vec![Target::Read(PathTarget::unknown("popd"))],
-        Some(_) | None => touched(command, &argv, cwd, place),
+        Some(_) | None => touched(command, &argv, site),
     };
     let assignments = command
         .assignments
@@ -102,11 +126,11 @@ fn build(command: &Command, cwd: Option<&Path>, place: Place<'_>) -> Part {
         complete: command.complete,
         targets,
         redirected,
-        cwd: cwd.map(Path::to_path_buf),
+        cwd: site.cwd.map(Path::to_path_buf),
         concern: None,
     };
     if name == Some("git") {
-        judge_git(command, &mut part, place);
+        judge_git(command, &mut part, site.place);
     }
     part
 }
@@ -177,30 +201,30 @@ fn git_concern(directory: Option<&Path>, place: Place<'_>) -> Option<(String, St
 }
 
 /// The directory operand of `cd`.
-fn directory(argv: &[Option<String>], cwd: Option<&Path>, place: Place<'_>) -> PathTarget {
+fn directory(argv: &[Option<String>], site: Site<'_>) -> PathTarget {
     let mut operands =
         argv.iter().skip(1).filter(|word| !matches!(word.as_deref(), Some("--" | "-P" | "-L")));
     match (operands.next(), operands.next()) {
-        (None, _) => PathTarget::new("~", place),
+        (None, _) => site.path("~"),
         // Where `cd -` goes is not known; options and more operands are odd.
         (Some(Some(operand)), None) if !operand.starts_with('-') && !operand.is_empty() => {
-            PathTarget::within(operand, cwd, place)
+            site.path(operand)
         }
         (Some(_), _) => PathTarget::unknown("cd"),
     }
 }
 
 /// The files of the redirections.
-fn redirected(command: &Command, cwd: Option<&Path>, place: Place<'_>) -> Vec<Target> {
+fn redirected(command: &Command, site: Site<'_>) -> Vec<Target> {
     let mut targets = Vec::new();
     for redirection in &command.redirections {
         match redirection.kind {
             RedirectionKind::Read => {
-                targets.push(Target::Read(file(&redirection.target, cwd, place)));
+                targets.push(Target::Read(file(&redirection.target, site)));
             }
             RedirectionKind::Write | RedirectionKind::Append => {
                 if !is_harmless_device(&redirection.target) {
-                    targets.push(Target::Write(file(&redirection.target, cwd, place)));
+                    targets.push(Target::Write(file(&redirection.target, site)));
                 }
             }
             RedirectionKind::Duplicate | RedirectionKind::Text => {}
@@ -210,12 +234,12 @@ fn redirected(command: &Command, cwd: Option<&Path>, place: Place<'_>) -> Vec<Ta
 }
 
 /// The file that a redirection names; one that bash takes for a network connection is not known.
-fn file(word: &Word, cwd: Option<&Path>, place: Place<'_>) -> PathTarget {
-    match words::value(word, cwd, place) {
+fn file(word: &Word, site: Site<'_>) -> PathTarget {
+    match site.value(word) {
         Some(given) if !given.starts_with("/dev/tcp/") && !given.starts_with("/dev/udp/") => {
-            PathTarget::within(&given, cwd, place)
+            site.path(&given)
         }
-        Some(_) | None => PathTarget::unknown(words::shape(word, cwd, place)),
+        Some(_) | None => PathTarget::unknown(site.shape(word)),
     }
 }
 
@@ -223,42 +247,46 @@ fn is_harmless_device(word: &Word) -> bool {
     matches!(word.literal(), Some("/dev/null" | "/dev/stdout" | "/dev/stderr"))
 }
 
-/// Operands of one kind, and the target each of them is.
-type Operands<'a> = (&'a [Option<String>], fn(PathTarget) -> Target);
+/// Operands of one kind, the target each of them is, and the redirections that are listed among them.
+type Operands<'a> = (&'a [Option<String>], fn(PathTarget) -> Target, &'a [RedirectionKind]);
 
 /// What the operands touch: the analyzer's lists, with words that the place can tell filled in.
-fn touched(
-    command: &Command,
-    argv: &[Option<String>],
-    cwd: Option<&Path>,
-    place: Place<'_>,
-) -> Vec<Target> {
-    let dynamic =
-        || command.argv.iter().zip(argv).skip(1).filter(|(word, _)| word.literal().is_none());
+fn touched(command: &Command, argv: &[Option<String>], site: Site<'_>) -> Vec<Target> {
+    let dynamic = || {
+        command.argv.iter().zip(argv).skip(1).filter(|(word, _)| match word {
+            // Where the analyzer lost the directory, a plain relative word is an unknown operand too.
+            Word::Literal(text) => site.diverged && !text.starts_with('-'),
+            Word::Dynamic(_) => true,
+        })
+    };
     let filled: Vec<&str> = dynamic().filter_map(|(_, value)| value.as_deref()).collect();
-    let unknown: Vec<String> = dynamic()
-        .filter(|(_, value)| value.is_none())
-        .map(|(word, _)| words::shape(word, cwd, place))
-        .collect();
+    let unknown: Vec<String> =
+        dynamic().filter(|(_, value)| value.is_none()).map(|(word, _)| site.shape(word)).collect();
     let mut targets = Vec::new();
     let lists: [Operands<'_>; 3] = [
-        (&command.reads, Target::Read),
-        (&command.writes, Target::Write),
-        (&command.deletes, Target::Delete),
+        (&command.reads, Target::Read, &[RedirectionKind::Read]),
+        (&command.writes, Target::Write, &[RedirectionKind::Write, RedirectionKind::Append]),
+        (&command.deletes, Target::Delete, &[]),
     ];
-    for (list, target) in lists {
+    for (list, target, kinds) in lists {
         for given in list.iter().flatten() {
-            targets.push(target(PathTarget::within(given, Some(place.cwd), place)));
+            targets.push(target(PathTarget::within(given, Some(site.place.cwd), site.place)));
         }
-        if list.iter().all(Option::is_some) {
-            // A `cd` before it may have failed, and then the path is another one.
-            if cwd.is_none() && list.iter().flatten().any(|given| !given.starts_with('/')) {
-                targets.push(target(PathTarget::unknown(UNKNOWN)));
-            }
+        // A `cd` before it may have failed, and then the path is another one.
+        if site.cwd.is_none() && list.iter().flatten().any(|given| !given.starts_with('/')) {
+            targets.push(target(PathTarget::unknown(UNKNOWN)));
+        }
+        let redirections = command.redirections.iter().filter(|redirection| {
+            let is_unknown = redirection.target.literal().is_none() || site.diverged;
+            is_unknown
+                && kinds.contains(&redirection.kind)
+                && !is_harmless_device(&redirection.target)
+        });
+        if list.iter().filter(|given| given.is_none()).count() <= redirections.count() {
             continue;
         }
         // Which word stands behind an unknown operand is not told, so each may.
-        targets.extend(filled.iter().map(|given| target(PathTarget::within(given, cwd, place))));
+        targets.extend(filled.iter().map(|given| target(site.path(given))));
         targets.extend(unknown.iter().map(|given| target(PathTarget::unknown(given))));
         if unknown.is_empty() && filled.is_empty() {
             targets.push(target(PathTarget::unknown(UNKNOWN)));
@@ -267,7 +295,7 @@ fn touched(
     if let [Some(name), Some(file), ..] = argv
         && (name == "." || name == "source")
     {
-        targets.push(Target::Read(PathTarget::within(file, cwd, place)));
+        targets.push(Target::Read(site.path(file)));
     }
     targets
 }

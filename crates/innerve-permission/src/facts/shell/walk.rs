@@ -18,6 +18,8 @@ pub(super) struct Walk<'a> {
     made: Vec<PathBuf>,
     /// Whether the last `cd` may have failed, so that only what is joined to it by `&&` runs where it leads.
     conditional: bool,
+    /// Whether a directory was entered that the analyzer cannot follow.
+    diverged: bool,
     /// Where the last command ended.
     end: usize,
 }
@@ -26,7 +28,16 @@ impl<'a> Walk<'a> {
     pub(super) fn new(text: &'a str, place: Place<'a>) -> Self {
         let top = Some(place.cwd.to_path_buf());
         let inner = top.clone();
-        Self { text, place, top, inner, made: Vec::new(), conditional: false, end: 0 }
+        Self {
+            text,
+            place,
+            top,
+            inner,
+            made: Vec::new(),
+            conditional: false,
+            diverged: false,
+            end: 0,
+        }
     }
 
     /// The directory in which the next command runs.
@@ -49,6 +60,8 @@ impl<'a> Walk<'a> {
                     .extend(part.targets.iter().filter_map(|target| target.path()?.path.clone()));
             }
             Some("cd" | "pushd" | "popd") => {
+                self.diverged |= command.argv.iter().any(|word| word.literal().is_none())
+                    || command.argv.len() == 1;
                 let to = self.destination(command, part);
                 if !is_isolated(command) {
                     self.top.clone_from(&to);
@@ -57,6 +70,11 @@ impl<'a> Walk<'a> {
             }
             Some(_) | None => {}
         }
+    }
+
+    /// Whether the analyzer has lost the directory on the way.
+    pub(super) fn diverged(&self) -> bool {
+        self.diverged
     }
 
     /// Where a `cd` leads; `None` if that is not certain.

@@ -35,6 +35,8 @@ pub struct Spooled<'a> {
     pub path: &'a Path,
     /// Its size in bytes.
     pub bytes: u64,
+    /// The size of the whole output in bytes; more than `bytes` if the file holds only its beginning.
+    pub total: u64,
 }
 
 /// A result that fits.
@@ -106,9 +108,9 @@ impl Fitting<'_> {
     }
 
     fn replace(&self, text: &str, chars: usize, limit: usize) -> (String, FitOutcome) {
-        if let Some(Spooled { path, bytes }) = self.spooled {
+        if let Some(Spooled { path, bytes, total }) = self.spooled {
             let outcome = FitOutcome::Persisted { path: path.to_owned(), bytes };
-            return (wrap(text, bytes, path, limit), outcome);
+            return (wrap(text, total, bytes, path, limit), outcome);
         }
         match persist(self.store, self.tool_use_id, text, limit) {
             Ok(Some((wrapper, path))) => {
@@ -146,7 +148,7 @@ pub(crate) fn persist(
 ) -> Result<Option<(String, PathBuf)>, String> {
     let store = store.ok_or_else(|| "there is no place to save it".to_owned())?;
     let path = store.save(id, StoredContent::of(text)).map_err(|error| error.to_string())?;
-    let wrapper = wrap(text, text.len() as u64, &path, limit);
+    let wrapper = wrap(text, text.len() as u64, text.len() as u64, &path, limit);
     Ok((wrapper.len() < text.len()).then_some((wrapper, path)))
 }
 

@@ -11,13 +11,18 @@ const PREVIEW_BYTES: usize = 2_000;
 /// Bytes of a wrapper at most: the preview, the longest path of common systems, and the words around them.
 const WRAPPER_BYTES: usize = PREVIEW_BYTES + 4_096 + 512;
 
-/// The wrapper for an output of `bytes` bytes that is in full in `path`, `text` being its beginning or all of it.
+/// The wrapper for an output of `total` bytes of which `kept` are in `path`, `text` being its beginning or all of it.
 ///
 /// It has no more than `limit` bytes unless the words around the preview alone have more.
-pub(crate) fn wrap(text: &str, bytes: u64, path: &Path, limit: usize) -> String {
-    let size = human_size(bytes);
+pub(crate) fn wrap(text: &str, total: u64, kept: u64, path: &Path, limit: usize) -> String {
+    let size = human_size(total);
     let path = path.display();
-    let head = format!("{OPENING}\nOutput too large ({size}). All of it is in: {path}\n");
+    let part = if kept >= total {
+        "All of it is".to_owned()
+    } else {
+        format!("The first {} are", human_size(kept))
+    };
+    let head = format!("{OPENING}\nOutput too large ({size}). {part} in: {path}\n");
     let titled = format!("{head}\nPreview (first 2KB):\n");
     let frame = titled.len() + "\n...\n".len() + CLOSING.len();
     let (shown, is_whole) = preview(text, PREVIEW_BYTES.min(limit.saturating_sub(frame)));
@@ -25,7 +30,7 @@ pub(crate) fn wrap(text: &str, bytes: u64, path: &Path, limit: usize) -> String 
         return format!("{head}{CLOSING}");
     }
     // What a tool put into a file itself is more than it shows.
-    let dots = if is_whole && text.len() as u64 >= bytes { "" } else { "...\n" };
+    let dots = if is_whole && text.len() as u64 >= total { "" } else { "...\n" };
     format!("{titled}{shown}\n{dots}{CLOSING}")
 }
 

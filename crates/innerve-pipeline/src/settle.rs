@@ -57,7 +57,11 @@ impl Call<'_> {
             tool: &self.name,
             tool_use_id: &self.id,
             limit,
-            spooled: spooled.map(|spooled| Spooled { path: &spooled.path, bytes: spooled.bytes }),
+            spooled: spooled.map(|spooled| Spooled {
+                path: &spooled.path,
+                bytes: spooled.bytes,
+                total: spooled.total,
+            }),
             store: self.pipeline.results.as_deref(),
         };
         fitting.fit(content).content
@@ -119,20 +123,13 @@ impl Call<'_> {
                 let changes = self.permitted_changes(rendered.changes, call.approval.as_ref());
                 (Outcome::Succeeded, None, rendered.data, rendered.messages, changes)
             }
-            Err(error) if error.code() == code::INTERRUPTED => (
-                Outcome::Interrupted,
-                Some(error.code().to_owned()),
-                Value::Null,
-                Vec::new(),
-                Vec::new(),
-            ),
-            Err(error) => (
-                Outcome::Failed,
-                Some(error.code().to_owned()),
-                Value::Null,
-                Vec::new(),
-                Vec::new(),
-            ),
+            Err(error) => {
+                let interrupted = error.code() == code::INTERRUPTED;
+                let outcome = if interrupted { Outcome::Interrupted } else { Outcome::Failed };
+                let changes = error.changes().to_vec();
+                let changes = self.permitted_changes(changes, call.approval.as_ref());
+                (outcome, Some(error.code().to_owned()), Value::Null, Vec::new(), changes)
+            }
         };
         messages.append(&mut self.context_messages());
         self.pass(Step::Attach);

@@ -5,6 +5,8 @@ use std::io;
 
 use thiserror::Error;
 
+use crate::SessionChange;
+
 /// Codes that more than one tool uses; stable, `[a-z_:]`, safe to send to telemetry.
 pub mod code {
     /// The call was cancelled.
@@ -31,12 +33,13 @@ pub mod code {
 pub struct ToolError {
     code: &'static str,
     message: String,
+    changes: Vec<SessionChange>,
 }
 
 impl ToolError {
     /// An error with one of the stable codes and words that name the thing, the cause and the way out.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+        Self { code, message: message.into(), changes: Vec::new() }
     }
 
     /// An input that makes no sense although it fits the schema.
@@ -55,9 +58,21 @@ impl ToolError {
         Self::new(code, format!("{what}: {error}"))
     }
 
+    /// Changes to the session that hold although the call failed (`cd sub; false` has moved).
+    #[must_use]
+    pub fn with_changes(mut self, changes: Vec<SessionChange>) -> Self {
+        self.changes = changes;
+        self
+    }
+
     /// The stable code; safe for telemetry.
     pub fn code(&self) -> &'static str {
         self.code
+    }
+
+    /// Changes to the session that hold although the call failed.
+    pub fn changes(&self) -> &[SessionChange] {
+        &self.changes
     }
 
     /// The words for the model; may hold paths and output.

@@ -25,6 +25,8 @@ pub struct Spooled {
     pub path: PathBuf,
     /// Its size in bytes.
     pub bytes: u64,
+    /// The size of the whole output in bytes: more than the file has, if the file was capped or the disk is full.
+    pub total: u64,
 }
 
 impl<T> ToolOutput<T> {

@@ -185,7 +185,8 @@ fn i8_an_output_that_looks_like_a_wrapper_does_not_escape_its_limit() {
 fn i9_what_a_tool_wrote_to_a_file_is_named_and_not_copied() {
     let store = big_store();
     let tool_use_id = ToolUseId::from("toolu_1");
-    let spooled = Spooled { path: Path::new("/spool/toolu_1.txt"), bytes: 5_033_165 };
+    let spooled =
+        Spooled { path: Path::new("/spool/toolu_1.txt"), bytes: 5_033_165, total: 5_033_165 };
     for text in ["head\n[…]\ntail", &"x".repeat(40_000), ""] {
         let fitting = Fitting {
             tool: "Bash",

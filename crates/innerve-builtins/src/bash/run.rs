@@ -231,48 +231,47 @@ impl Finished<'_> {
         }
     }
 
-    /// An error carries no changes, so that the session stays where it is; the model is told if it may think otherwise.
-    fn failure(self, code: &'static str, what: &str) -> ToolError {
-        let cwd = &self.context.cwd;
-        let mut notes: Vec<String> = self.start.note.into_iter().collect();
-        if let Some(end) = &self.end
-            && directory::next(&self.start.cwd, end, &self.context.session) != Next::Stay
-        {
-            notes.push(format!("Shell cwd was reset to {}", cwd.display()));
+    /// Where the session goes, whether the command succeeded or not: `cd sub; false` has moved.
+    fn moved(&mut self) -> (Vec<SessionChange>, Vec<String>) {
+        let mut notes: Vec<String> = self.start.note.take().into_iter().collect();
+        let mut changes = Vec::new();
+        let session = &self.context.session;
+        if session.agent_id.is_some() {
+            return (changes, notes);
         }
+        let original = &session.original_cwd;
+        let end = self.end.take();
+        let next = end.map_or(Next::Stay, |end| directory::next(&self.start.cwd, &end, session));
+        match next {
+            Next::Stay if !notes.is_empty() => {
+                changes.push(SessionChange::SetCwd(original.clone()))
+            }
+            Next::Stay => {}
+            Next::Move(directory) => changes.push(SessionChange::SetCwd(directory)),
+            Next::Reset => {
+                if self.context.cwd != *original {
+                    changes.push(SessionChange::SetCwd(original.clone()));
+                }
+                notes.push(format!("Shell cwd was reset to {}", original.display()));
+            }
+        }
+        (changes, notes)
+    }
+
+    fn failure(mut self, code: &'static str, what: &str) -> ToolError {
+        let (changes, mut notes) = self.moved();
         let captured = self.captured;
         if captured.image.is_some() || captured.has_large_image {
             notes.push("The output was an image".to_owned());
         }
         let message = exit::failure(what, &captured.text, captured.counts, &notes);
         captured.raw.discard();
-        ToolError::new(code, message)
+        ToolError::new(code, message).with_changes(changes)
     }
 
-    fn success(self, exit_code: i32, meaning: Option<&str>) -> ToolOutput<BashOutput> {
-        let Self { context, start, end, captured, input: _ } = self;
-        let mut notes: Vec<String> = Vec::new();
-        let mut changes = Vec::new();
-        if context.session.agent_id.is_none() {
-            let original = &context.session.original_cwd;
-            let next =
-                end.map_or(Next::Stay, |end| directory::next(&start.cwd, &end, &context.session));
-            match next {
-                Next::Stay if start.note.is_some() => {
-                    changes.push(SessionChange::SetCwd(original.clone()));
-                }
-                Next::Stay => {}
-                Next::Move(directory) => changes.push(SessionChange::SetCwd(directory)),
-                Next::Reset => {
-                    if context.cwd != *original {
-                        changes.push(SessionChange::SetCwd(original.clone()));
-                    }
-                    notes.push(format!("Shell cwd was reset to {}", original.display()));
-                }
-            }
-        }
-        notes.splice(0..0, start.note);
-
+    fn success(mut self, exit_code: i32, meaning: Option<&str>) -> ToolOutput<BashOutput> {
+        let (changes, mut notes) = self.moved();
+        let captured = self.captured;
         let counts = captured.counts;
         let mut data = BashOutput {
             is_image: captured.image.is_some(),
@@ -334,10 +333,7 @@ fn keep(raw: Raw) -> Kept {
             if let Err(error) = file.keep() {
                 return lost(&error.to_string());
             }
-            let note = (bytes < given).then(|| {
-                format!("The file holds only the first {bytes} of {given} bytes of output")
-            });
-            Kept { spooled: Some(Spooled { path, bytes }), note }
+            Kept { spooled: Some(Spooled { path, bytes, total: given }), note: None }
         }
         Raw::Lost(reason) => lost(&reason),
         Raw::Memory(_) => Kept::default(),

@@ -122,11 +122,16 @@ async fn odd_shells_still_tell_where_they_end() {
 }
 
 #[tokio::test]
-async fn a_failure_says_that_the_shell_did_not_move() {
+async fn a_command_that_fails_has_moved_all_the_same() {
     let bench = Bench::new();
-    fs::create_dir(bench.project.join("sub")).unwrap();
-    let (_, words) = bench.failure("cd sub; false").await;
-    assert_eq!(words, format!("Exit code 1\nShell cwd was reset to {}", bench.project.display()));
+    let sub = bench.project.join("sub");
+    fs::create_dir(&sub).unwrap();
+    let error = bench.run("cd sub; false").await.unwrap_err();
+    assert_eq!(error.message(), "Exit code 1");
+    assert_eq!(error.changes(), [SessionChange::SetCwd(sub)]);
+    let error = bench.run("cd /usr; false").await.unwrap_err();
+    let reset = format!("Exit code 1\nShell cwd was reset to {}", bench.project.display());
+    assert_eq!(error.message(), reset);
 }
 
 #[tokio::test]

@@ -111,7 +111,8 @@ pub trait FileLedger: Send + Sync {
 /// What is known of a file that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadRecord {
-    /// A hash of the whole content in hexadecimal, or of the part that was read when `partial`.
+    /// A hash of the whole content in hexadecimal, also when only a part was read; for a file too large to be hashed,
+    /// of the part.
     pub content_hash: String,
     /// When the file was last changed.
     pub modified: Option<SystemTime>,
@@ -119,7 +120,7 @@ pub struct ReadRecord {
     pub len: u64,
     /// The lines that were read, from 1: first and count.
     pub lines: (u64, u64),
-    /// Whether it was read only in part.
+    /// Whether the reader was given less than it asked for: it has not seen what it believes to have seen.
     pub partial: bool,
 }
 

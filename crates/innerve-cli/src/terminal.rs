@@ -15,9 +15,12 @@ use crate::output::{BOLD, DIM, YELLOW, diff_lines, note, plain};
 /// Lines of a shown command at most.
 const MAX_COMMAND_LINES: usize = 40;
 
-/// Lines that a person types, read by one thread for the whole process.
+/// The terminal that a person types at, read by one thread for the whole process.
 pub(crate) struct Keyboard {
-    lines: Mutex<mpsc::UnboundedReceiver<String>>,
+    terminal: File,
+    /// Begun with the first question: what is typed before belongs to whoever reads the terminal next, and a program in the
+    /// background that has nothing to ask must not be stopped for reading.
+    lines: Mutex<Option<mpsc::UnboundedReceiver<String>>>,
 }
 
 /// Asks at the terminal, one question after the other.
@@ -35,35 +38,57 @@ impl Keyboard {
         }
         let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
         if opened.is_none() {
-            let reader: Box<dyn io::Read + Send> = if io::stdin().is_terminal() {
-                Box::new(io::stdin())
-            } else {
-                Box::new(File::open("/dev/tty").ok()?)
-            };
-            let (sender, lines) = mpsc::unbounded_channel();
-            std::thread::spawn(move || {
-                for line in BufReader::new(reader).lines() {
-                    let Ok(line) = line else { break };
-                    if sender.send(line).is_err() {
-                        break;
-                    }
-                }
-            });
-            *opened = Some(Arc::new(Self { lines: Mutex::new(lines) }));
+            *opened = Some(Arc::new(Self { terminal: terminal()?, lines: Mutex::new(None) }));
         }
         opened.clone()
     }
 
     /// The next line; `None` when the terminal is gone.
     pub(crate) async fn line(&self) -> Option<String> {
-        self.lines.lock().await.recv().await
+        let mut lines = self.lines.lock().await;
+        if lines.is_none() {
+            *lines = Some(read_lines(self.terminal.try_clone().ok()?));
+        }
+        lines.as_mut()?.recv().await
     }
 
     /// Forgets what was typed so far: it was not meant as an answer to what is asked next.
     async fn forget(&self) {
         let mut lines = self.lines.lock().await;
-        while lines.try_recv().is_ok() {}
+        // What nobody has read yet. A terminal that cannot do this still asks.
+        #[cfg(unix)]
+        let _done =
+            rustix::termios::tcflush(&self.terminal, rustix::termios::QueueSelector::IFlush);
+        while lines.as_mut().is_some_and(|lines| lines.try_recv().is_ok()) {}
     }
+}
+
+#[cfg(unix)]
+fn terminal() -> Option<File> {
+    use std::os::fd::AsFd as _;
+    if io::stdin().is_terminal() {
+        io::stdin().as_fd().try_clone_to_owned().ok().map(File::from)
+    } else {
+        File::open("/dev/tty").ok()
+    }
+}
+
+#[cfg(not(unix))]
+fn terminal() -> Option<File> {
+    File::open("CONIN$").ok()
+}
+
+fn read_lines(terminal: File) -> mpsc::UnboundedReceiver<String> {
+    let (sender, lines) = mpsc::unbounded_channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(terminal).lines() {
+            let Ok(line) = line else { break };
+            if sender.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    lines
 }
 
 impl AtTerminal {
@@ -178,7 +203,10 @@ fn reasons(resolution: &Resolution) -> Vec<String> {
     let open =
         resolution.parts.iter().filter(|part| part.decision != innerve_permission::Decision::Allow);
     let parts: Vec<String> = open
-        .map(|part| format!("{}: {}", plain(&part.text), plain(&part.reason.message)))
+        .map(|part| {
+            let (text, message) = (plain(&part.text), plain(&part.reason.message));
+            if message.contains(&text) { message } else { format!("{text}: {message}") }
+        })
         .collect();
     if parts.len() > 1 { parts } else { vec![plain(&resolution.reason.message)] }
 }

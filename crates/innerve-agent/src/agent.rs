@@ -1,11 +1,13 @@
 //! An agent with its conversation, and a run of it as a stream of events.
 
 use std::fmt;
+use std::future::poll_fn;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use futures_util::Stream;
+use futures_util::{FutureExt as _, Stream};
 use innerve_protocol::{ContentBlock, Message};
 use innerve_tool::port::SubagentSpawner;
 use innerve_tool::{CancellationToken, ToolPool};
@@ -15,7 +17,7 @@ use crate::agents::AgentDefinition;
 use crate::conversation::Conversation;
 use crate::looping::Looping;
 use crate::subagent::Spawner;
-use crate::{AgentEvent, LogError, Seat, SessionEnv, Transcript};
+use crate::{AgentEvent, LogError, Seat, SessionEnv, Terminal, TerminalReason, Transcript};
 
 /// Events that wait for a slow receiver before the loop waits too.
 const EVENT_BUFFER: usize = 256;
@@ -71,10 +73,16 @@ impl Agent {
             let mut conversation = conversation.lock().await;
             let pool = assemble(&env, only, &sender);
             let mut looping = Looping::new(&env, &mut conversation, sender, token, pool);
-            let terminal = looping.drive(prompt).await;
+            let driven = AssertUnwindSafe(looping.drive(prompt)).catch_unwind().await;
+            let terminal = driven.unwrap_or_else(|payload| {
+                // The payload may hold secrets: it is dropped unseen.
+                drop(payload);
+                let message = "internal error; the run was abandoned".to_owned();
+                Terminal { reason: TerminalReason::ModelError, message }
+            });
             looping.end(terminal).await;
         });
-        Run { events, cancellation }
+        Run { events, cancellation, is_over: false }
     }
 
     /// What the agent is built from.
@@ -115,6 +123,8 @@ fn assemble(
 pub struct Run {
     events: mpsc::Receiver<AgentEvent>,
     cancellation: CancellationToken,
+    /// Work in the background may go on and hold the other end.
+    is_over: bool,
 }
 
 impl Run {
@@ -128,9 +138,21 @@ impl Run {
         &self.cancellation
     }
 
-    /// The next event.
+    /// The next event; `None` after the last one.
     pub async fn next(&mut self) -> Option<AgentEvent> {
-        self.events.recv().await
+        poll_fn(|context| self.poll_event(context)).await
+    }
+
+    fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<AgentEvent>> {
+        if self.is_over {
+            return Poll::Ready(None);
+        }
+        let event = self.events.poll_recv(context);
+        if let Poll::Ready(Some(AgentEvent::Ended(_)) | None) = event {
+            self.is_over = true;
+            self.events.close();
+        }
+        event
     }
 }
 
@@ -138,7 +160,7 @@ impl Stream for Run {
     type Item = AgentEvent;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<AgentEvent>> {
-        self.events.poll_recv(context)
+        self.poll_event(context)
     }
 }
 

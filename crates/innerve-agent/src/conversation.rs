@@ -67,8 +67,17 @@ impl Conversation {
 
     /// Gives a tool use an id that the API takes and that no other has; models and proxies repeat ids.
     pub(crate) fn adopt(&mut self, tool_use: &mut ToolUse, new_id: &dyn Fn() -> String) {
-        while !tool_use.id.is_plain() || !self.seen.insert(tool_use.id.clone()) {
-            tool_use.id = ToolUseId::new(format!("toolu_{}", new_id()));
+        if tool_use.id.is_plain() && self.seen.insert(tool_use.id.clone()) {
+            return;
+        }
+        let fresh = ToolUseId::new(format!("toolu_{}", new_id()));
+        let stem = if fresh.is_plain() { fresh } else { ToolUseId::new("toolu") };
+        // The number ends it, whatever the maker of ids repeats.
+        tool_use.id = stem.clone();
+        let mut number = 1_u64;
+        while !self.seen.insert(tool_use.id.clone()) {
+            number += 1;
+            tool_use.id = ToolUseId::new(format!("{stem}_{number}"));
         }
     }
 

@@ -1,6 +1,6 @@
 //! Runs the tool uses of one response: each starts as soon as its block is complete and the schedule lets it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,8 +8,9 @@ use innerve_pipeline::{
     Outcome, Pipeline, Requested, Settled, Step, StopRequest, Turn, is_concurrency_safe,
 };
 use innerve_protocol::{ToolResult, ToolUse};
+use innerve_tool::{Lookup, code};
 use serde_json::Value;
-use tokio::task::JoinSet;
+use tokio::task::{self, JoinSet};
 
 use crate::Schedule;
 
@@ -21,7 +22,10 @@ pub(crate) struct Executor {
     requested: Vec<Requested>,
     settled: BTreeMap<usize, Settled>,
     started: BTreeMap<usize, Instant>,
-    running: JoinSet<(usize, Settled)>,
+    running: JoinSet<Settled>,
+    tasks: HashMap<task::Id, usize>,
+    /// Calls that wait for nobody.
+    unscheduled: Vec<usize>,
     /// Why nothing more may start.
     closed: Option<&'static str>,
 }
@@ -42,15 +46,21 @@ impl Executor {
             settled: BTreeMap::new(),
             started: BTreeMap::new(),
             running: JoinSet::new(),
+            tasks: HashMap::new(),
+            unscheduled: Vec::new(),
             closed: None,
         }
     }
 
-    /// Queues a tool use. It does not start before [`Self::start`].
+    /// Queues a tool use. It does not start before [`Self::launch`].
     pub(crate) fn add(&mut self, requested: Requested) {
-        let safe = requested.invalid_input.is_none()
-            && is_concurrency_safe(&self.turn.pool, &requested.tool_use);
-        self.schedule.add(safe);
+        let index = self.schedule.add(is_concurrency_safe(&self.turn.pool, &requested.tool_use));
+        // What can only end in an error is answered at once and holds nothing up.
+        let has_tool = matches!(self.turn.pool.find(&requested.tool_use.name), Lookup::Found(_));
+        if requested.invalid_input.is_some() || !has_tool {
+            self.schedule.finish(index);
+            self.unscheduled.push(index);
+        }
         self.requested.push(requested);
     }
 
@@ -59,9 +69,10 @@ impl Executor {
         if self.closed.is_some() {
             return Vec::new();
         }
-        let started = self.schedule.start();
-        started
+        let unscheduled = std::mem::take(&mut self.unscheduled);
+        unscheduled
             .into_iter()
+            .chain(self.schedule.start())
             .filter_map(|index| Some((index, self.requested.get(index)?.tool_use.clone())))
             .collect()
     }
@@ -71,21 +82,23 @@ impl Executor {
         let Some(requested) = self.requested.get(index).cloned() else { return };
         let (pipeline, turn) = (Arc::clone(&self.pipeline), Arc::clone(&self.turn));
         self.started.insert(index, Instant::now());
-        self.running.spawn(async move { (index, pipeline.run(requested, &turn).await) });
+        let task = self.running.spawn(async move { pipeline.run(requested, &turn).await });
+        self.tasks.insert(task.id(), index);
     }
 
     /// Waits for a call to end; `None` if none runs.
     pub(crate) async fn next(&mut self) -> Option<Ended> {
         loop {
-            let joined = self.running.join_next().await?;
-            let (index, settled) = if let Ok(ended) = joined {
-                ended
-            } else {
-                // The pipeline catches the panics of tools; one of its own must not lose the answer.
-                let Some(index) = self.lost() else { continue };
-                let text = "internal error; the call was abandoned";
-                (index, self.synthetic(index, text, Outcome::Failed))
+            let (id, ended) = match self.running.join_next_with_id().await? {
+                Ok((id, settled)) => (id, Some(settled)),
+                Err(error) => (error.id(), None),
             };
+            let Some(index) = self.tasks.remove(&id) else { continue };
+            // The pipeline catches panics; if one gets past it, the answer must not be lost.
+            let settled = ended.unwrap_or_else(|| {
+                let text = "internal error; the call was abandoned and may have had effects";
+                self.synthetic(index, text, Outcome::Failed, code::PANICKED)
+            });
             self.schedule.finish(index);
             if settled.stop.is_some() {
                 self.close("not executed: an earlier call of this response ended the turn");
@@ -94,14 +107,6 @@ impl Executor {
             let elapsed = self.started.get(&index).map_or(Duration::ZERO, Instant::elapsed);
             return Some(Ended { index, elapsed });
         }
-    }
-
-    /// A call that runs by the schedule and has neither a task nor a result.
-    fn lost(&self) -> Option<usize> {
-        if self.running.len() >= self.schedule.running() {
-            return None;
-        }
-        self.started.keys().find(|index| !self.settled.contains_key(index)).copied()
     }
 
     /// Whether any call runs.
@@ -145,14 +150,14 @@ impl Executor {
         let why = self.closed.unwrap_or("not executed");
         for index in 0..self.requested.len() {
             if !self.settled.contains_key(&index) {
-                let settled = self.synthetic(index, why, Outcome::Interrupted);
+                let settled = self.synthetic(index, why, Outcome::Interrupted, code::INTERRUPTED);
                 self.settled.insert(index, settled);
             }
         }
         self.settled.into_values().collect()
     }
 
-    fn synthetic(&self, index: usize, text: &str, outcome: Outcome) -> Settled {
+    fn synthetic(&self, index: usize, text: &str, outcome: Outcome, code: &str) -> Settled {
         let tool_use =
             self.tool_use(index).cloned().unwrap_or_else(|| ToolUse::new("", "", Value::Null));
         Settled {
@@ -160,7 +165,7 @@ impl Executor {
             tool: tool_use.name,
             outcome,
             step: Step::LookUp,
-            code: Some(innerve_tool::code::INTERRUPTED.to_owned()),
+            code: Some(code.to_owned()),
             data: Value::Null,
             resolution: None,
             messages: Vec::new(),

@@ -13,6 +13,7 @@ mod prompt;
 mod request;
 mod response;
 mod results;
+mod round;
 mod schedule;
 mod session;
 mod spending;

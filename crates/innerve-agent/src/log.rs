@@ -1,7 +1,7 @@
 //! The session log: append-only JSON lines, written before a side effect starts and after it ends.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -66,7 +66,14 @@ pub enum Record {
 #[derive(Debug)]
 pub struct SessionLog {
     path: PathBuf,
-    file: Mutex<File>,
+    writer: Mutex<Writer>,
+}
+
+#[derive(Debug)]
+struct Writer {
+    file: File,
+    /// Whether the file may end in half a line: a process was killed, or the disk was full.
+    is_torn: bool,
 }
 
 /// Why a session log cannot be written or read.
@@ -106,12 +113,13 @@ impl SessionLog {
             create_private_dir(parent).map_err(io("created"))?;
         }
         let file = private_options().append(true).create(true).open(path).map_err(io("opened"))?;
-        if file.try_lock().is_err() {
-            return Err(LogError::InUse(path.to_path_buf()));
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(LogError::InUse(path.to_path_buf())),
+            Err(TryLockError::Error(source)) => return Err(io("locked")(source)),
         }
-        let log = Self { path: path.to_path_buf(), file: Mutex::new(file) };
-        log.end_half_line().map_err(io("repaired"))?;
-        Ok(log)
+        let is_torn = ends_in_half_a_line(path).map_err(io("read"))?;
+        Ok(Self { path: path.to_path_buf(), writer: Mutex::new(Writer { file, is_torn }) })
     }
 
     /// The file.
@@ -122,27 +130,29 @@ impl SessionLog {
     /// Appends a line.
     pub fn append(&self, record: &Record) -> Result<(), LogError> {
         let io = |source| LogError::Io { action: "written", path: self.path.clone(), source };
-        let mut line = serde_json::to_vec(record).map_err(|error| io(io::Error::other(error)))?;
+        let mut line = Vec::new();
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        if writer.is_torn {
+            // A line feed keeps the half line apart from what follows.
+            line.push(b'\n');
+        }
+        serde_json::to_writer(&mut line, record).map_err(|error| io(io::Error::other(error)))?;
         line.push(b'\n');
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        file.write_all(&line).map_err(io)
+        let written = writer.file.write_all(&line);
+        writer.is_torn = written.is_err();
+        written.map_err(io)
     }
+}
 
-    /// A process that was killed may have left half a line: a line feed keeps it apart from what follows.
-    fn end_half_line(&self) -> io::Result<()> {
-        use std::io::{Read as _, Seek as _, SeekFrom};
-        let mut last = [b'\n'];
-        let mut reader = File::open(&self.path)?;
-        if reader.seek(SeekFrom::End(0))? == 0 {
-            return Ok(());
-        }
-        reader.seek(SeekFrom::End(-1))?;
-        reader.read_exact(&mut last)?;
-        if last == [b'\n'] {
-            return Ok(());
-        }
-        self.file.lock().unwrap_or_else(PoisonError::into_inner).write_all(b"\n")
+fn ends_in_half_a_line(path: &Path) -> io::Result<bool> {
+    let mut reader = File::open(path)?;
+    if reader.seek(SeekFrom::End(0))? == 0 {
+        return Ok(false);
     }
+    let mut last = [0];
+    reader.seek(SeekFrom::End(-1))?;
+    reader.read_exact(&mut last)?;
+    Ok(last != [b'\n'])
 }
 
 /// Makes a directory, and its parents, that only the user can read.

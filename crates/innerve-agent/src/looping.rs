@@ -1,23 +1,22 @@
 //! One run: requests, responses and tools, until there is a reason to end.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use innerve_model::{ErrorClass, ModelError};
 use innerve_permission::Reason;
-use innerve_pipeline::{Outcome, PolicySource, Settled, StopRequest, Turn};
+use innerve_pipeline::{PolicySource, Turn};
 use innerve_protocol::{ContentBlock, Message, Role, StopReason, ToolUse};
-use innerve_tool::{
-    CancellationToken, Lookup, ProgressEvent, ProgressSink, ResultLimit, SessionChange, ToolPool,
-};
+use innerve_tool::{CancellationToken, Lookup, ProgressEvent, ProgressSink, ResultLimit, ToolPool};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::conversation::Conversation;
-use crate::executor::{Ended, Executor};
+use crate::executor::Executor;
 use crate::response::Response;
 use crate::{
     AgentEvent, LogError, Record, ResultFiles, RunSummary, SessionEnv, Terminal, TerminalReason,
-    ToolReport, Transition, request,
+    Transition, request,
 };
 
 /// Requests that ask the model to go on after a cut response, in a row.
@@ -30,22 +29,26 @@ pub(crate) struct Looping<'a> {
     pub(crate) env: &'a Arc<SessionEnv>,
     pub(crate) conversation: &'a mut Conversation,
     pub(crate) cancellation: CancellationToken,
+    pub(crate) denials: Vec<(ToolUse, Reason)>,
+    pub(crate) turns: u32,
+    /// The model's last words in this run.
+    pub(crate) result: String,
     events: mpsc::Sender<AgentEvent>,
     pool: ToolPool,
-    denials: Vec<(ToolUse, Reason)>,
-    turns: u32,
+    /// The tools whose schemas the model has: all, as none is deferred yet.
+    loaded: Arc<BTreeSet<String>>,
 }
 
 /// What an iteration starts from; made anew each time, never patched.
 #[derive(Clone, Copy, Debug, Default)]
-struct State {
+pub(crate) struct State {
     max_tokens: Option<u32>,
     recoveries: u32,
     pauses: u32,
 }
 
 /// How an iteration ends.
-enum Next {
+pub(crate) enum Next {
     Continue(State, Transition),
     End(Terminal),
 }
@@ -58,7 +61,18 @@ impl<'a> Looping<'a> {
         cancellation: CancellationToken,
         pool: ToolPool,
     ) -> Self {
-        Self { env, conversation, cancellation, events, pool, denials: Vec::new(), turns: 0 }
+        let loaded = Arc::new(pool.names().into_iter().collect());
+        Self {
+            env,
+            conversation,
+            cancellation,
+            denials: Vec::new(),
+            turns: 0,
+            result: String::new(),
+            events,
+            pool,
+            loaded,
+        }
     }
 }
 
@@ -75,7 +89,10 @@ impl Looping<'_> {
         })
         .await;
         let mut state = State::default();
-        if let Err(error) = self.conversation.push_user(prompt) {
+        // Without a prompt the conversation goes on from where it is.
+        if !prompt.is_empty()
+            && let Err(error) = self.conversation.push_user(prompt)
+        {
             return session_error(&error);
         }
         loop {
@@ -112,11 +129,11 @@ impl Looping<'_> {
         if executor.len() > 0 {
             return self.finish_tools(response, executor).await;
         }
-        self.finish_text(response, state, capabilities.max_output_tokens)
+        self.finish_text(response, state, capabilities.max_output_tokens).await
     }
 
     /// A response without tool uses: the end, a cut, or a failure.
-    fn finish_text(
+    async fn finish_text(
         &mut self,
         response: Response,
         state: State,
@@ -124,25 +141,22 @@ impl Looping<'_> {
     ) -> Result<Next, LogError> {
         let said_something = response.blocks.iter().any(is_lasting);
         if response.interrupted {
-            self.keep(response.blocks)?;
-            self.conversation
-                .push_user(vec![ContentBlock::text("[The user interrupted the response.]")])?;
+            self.keep(response.blocks).await?;
+            self.note("[The user interrupted the response.]").await?;
             return Ok(end(
                 TerminalReason::AbortedStreaming,
                 "stopped by the user while the model was writing",
             ));
         }
         if let Some(error) = response.error {
-            if said_something
-                && error.class() != ErrorClass::Cancelled
-                && state.recoveries < MAX_RECOVERIES
-            {
-                self.keep(response.blocks)?;
-                self.ask_to_go_on("The connection broke off in the middle of your response.")?;
+            if said_something && error.class().is_transient() && state.recoveries < MAX_RECOVERIES {
+                self.keep(response.blocks).await?;
+                self.ask_to_go_on("The connection broke off in the middle of your response.")
+                    .await?;
                 let next = State { recoveries: state.recoveries + 1, ..state };
                 return Ok(Next::Continue(next, Transition::TruncatedRecovery));
             }
-            self.keep(response.blocks)?;
+            self.keep(response.blocks).await?;
             return Ok(Next::End(model_failure(&error)));
         }
         let (reason, details) =
@@ -158,21 +172,21 @@ impl Looping<'_> {
                     let next = State { max_tokens: Some(escalated), ..state };
                     return Ok(Next::Continue(next, Transition::MaxOutputTokensEscalate));
                 }
-                self.keep(response.blocks)?;
+                self.keep(response.blocks).await?;
                 if state.recoveries < MAX_RECOVERIES && reason == StopReason::MaxTokens {
-                    self.ask_to_go_on("You reached the output limit.")?;
+                    self.ask_to_go_on("You reached the output limit.").await?;
                     let next = State { recoveries: state.recoveries + 1, ..state };
                     return Ok(Next::Continue(next, Transition::MaxOutputTokensRecovery));
                 }
                 Ok(end(TerminalReason::Completed, "the answer was cut at the model's output limit"))
             }
             StopReason::PauseTurn if state.pauses < MAX_PAUSES => {
-                self.keep(response.blocks)?;
+                self.keep(response.blocks).await?;
                 let next = State { pauses: state.pauses + 1, ..state };
                 Ok(Next::Continue(next, Transition::PauseTurn))
             }
             StopReason::Refusal => {
-                self.keep(response.blocks)?;
+                self.keep(response.blocks).await?;
                 let why = details
                     .get("stop_details")
                     .and_then(|details| details.get("explanation"))
@@ -185,173 +199,40 @@ impl Looping<'_> {
             | StopReason::StopSequence
             | StopReason::PauseTurn
             | StopReason::Other(_) => {
-                self.keep(response.blocks)?;
+                self.keep(response.blocks).await?;
                 Ok(end(TerminalReason::Completed, ""))
             }
         }
     }
 
     /// Puts what the model said into the conversation; thinking alone is not said.
-    fn keep(&mut self, blocks: Vec<ContentBlock>) -> Result<(), LogError> {
+    pub(crate) async fn keep(&mut self, blocks: Vec<ContentBlock>) -> Result<(), LogError> {
         if !blocks.iter().any(is_lasting) {
             return Ok(());
         }
-        self.conversation.push(Message::new(Role::Assistant, blocks))
+        let message = Message::new(Role::Assistant, blocks);
+        let words = message.plain_text();
+        if !words.trim().is_empty() {
+            self.result = words;
+        }
+        self.conversation.push(message.clone())?;
+        self.tell(AgentEvent::Assistant(message)).await;
+        Ok(())
     }
 
-    fn ask_to_go_on(&mut self, what_happened: &str) -> Result<(), LogError> {
+    async fn ask_to_go_on(&mut self, what_happened: &str) -> Result<(), LogError> {
         let text = format!(
             "{what_happened} Go on exactly where you stopped: no apology, no summary. Break what is left into smaller pieces."
         );
-        self.conversation.push_user(vec![ContentBlock::text(text)])
+        self.note(text).await
     }
 
-    /// A response with tool uses: wait for them, send the results.
-    async fn finish_tools(
-        &mut self,
-        response: Response,
-        mut executor: Executor,
-    ) -> Result<Next, LogError> {
-        if response.interrupted {
-            executor.interrupt();
-        }
-        let message = Message::new(Role::Assistant, response.blocks);
-        self.conversation.push(message.clone())?;
-        self.tell(AgentEvent::Assistant(message)).await;
-        let interrupted = self.drain(&mut executor).await? || response.interrupted;
-
-        let settled = executor.finish();
-        let mut content: Vec<ContentBlock> = Vec::new();
-        let mut notes: Vec<ContentBlock> = Vec::new();
-        let mut stop = None;
-        for call in settled {
-            content.push(ContentBlock::ToolResult(call.result));
-            notes.extend(call.messages.into_iter().flat_map(|message| message.content));
-            stop = stop.or(call.stop);
-        }
-        content.append(&mut notes);
-        if response.error.is_some() {
-            content.push(ContentBlock::text(
-                "[The connection broke off in the middle of your response; the calls that had arrived were run.]",
-            ));
-        }
-        if interrupted {
-            content.push(ContentBlock::text("[The user interrupted while tools were running.]"));
-        }
-        let message = Message::new(Role::User, content);
+    /// Tells the model something that no person wrote.
+    async fn note(&mut self, text: impl Into<String>) -> Result<(), LogError> {
+        let message = Message::user(text);
         self.conversation.push(message.clone())?;
         self.tell(AgentEvent::User(message)).await;
-
-        self.turns += 1;
-        if interrupted {
-            return Ok(end(
-                TerminalReason::AbortedTools,
-                "stopped by the user while tools were running",
-            ));
-        }
-        match stop {
-            Some(StopRequest::DeniedByUser) => {
-                return Ok(end(
-                    TerminalReason::DeniedByUser,
-                    "a call was rejected; say how to go on",
-                ));
-            }
-            Some(StopRequest::HookStopped(why)) => {
-                return Ok(end(TerminalReason::HookStopped, why));
-            }
-            Some(StopRequest::Deferred) => {
-                return Ok(end(TerminalReason::HookStopped, "a hook deferred a call"));
-            }
-            None => {}
-        }
-        if self.env.config.max_turns.is_some_and(|limit| self.turns >= limit) {
-            return Ok(end(
-                TerminalReason::MaxTurns,
-                format!("the limit of {} rounds was reached", self.turns),
-            ));
-        }
-        Ok(Next::Continue(State::default(), Transition::NextTurn))
-    }
-
-    /// Waits for all tools; says whether a person stopped them.
-    async fn drain(&mut self, executor: &mut Executor) -> Result<bool, LogError> {
-        let mut interrupted = false;
-        loop {
-            self.start_tools(executor).await?;
-            if !executor.is_running() {
-                return Ok(interrupted);
-            }
-            let cancellation = self.cancellation.clone();
-            tokio::select! {
-                biased;
-                () = cancellation.cancelled(), if !interrupted => {
-                    interrupted = true;
-                    executor.interrupt();
-                }
-                Some(ended) = executor.next() => self.ended(executor, &ended).await?,
-            }
-        }
-    }
-
-    /// A call has ended: log it, tell it, let what waited start.
-    pub(crate) async fn ended(
-        &mut self,
-        executor: &mut Executor,
-        ended: &Ended,
-    ) -> Result<(), LogError> {
-        let (Some(settled), Some(tool_use)) =
-            (executor.settled(ended.index).cloned(), executor.tool_use(ended.index).cloned())
-        else {
-            return Ok(());
-        };
-        self.conversation.log.append(&Record::ToolEnded { result: settled.result.clone() })?;
-        if let Outcome::Refused(reason) = &settled.outcome {
-            self.denials.push((tool_use.clone(), (**reason).clone()));
-        }
-        for notice in &settled.notices {
-            self.tell(AgentEvent::Warning(notice.clone())).await;
-        }
-        if !settled.changes.is_empty() {
-            if executor.ran_alone(ended.index) {
-                self.apply(&settled);
-            } else {
-                // A call that runs beside others must not change what they see.
-                let text = format!(
-                    "{} ran beside others; its changes to the session were ignored",
-                    settled.tool
-                );
-                self.tell(AgentEvent::Warning(text)).await;
-            }
-        }
-        self.tell(AgentEvent::ToolEnded(ToolReport {
-            tool_use_id: tool_use.id,
-            tool: settled.tool,
-            input: tool_use.input,
-            outcome: settled.outcome,
-            code: settled.code,
-            text: settled.result.content.plain_text(),
-            data: settled.data,
-            elapsed: ended.elapsed,
-        }))
-        .await;
-        self.start_tools(executor).await
-    }
-
-    fn apply(&self, settled: &Settled) {
-        for change in &settled.changes {
-            match change {
-                SessionChange::SetMode(mode) => self.env.policy.set_mode(*mode),
-                SessionChange::LeavePlan => self.env.policy.leave_plan(),
-                SessionChange::SetCwd(cwd) | SessionChange::SetRoot(cwd) => {
-                    self.env.policy.set_cwd(cwd);
-                }
-                SessionChange::AddDirectories(directories) => {
-                    self.env.policy.add_directories(directories);
-                }
-                // Kept by the tools themselves; nothing of the loop depends on them.
-                SessionChange::LoadTools(_) | SessionChange::SetTodos(_) => {}
-            }
-        }
+        Ok(())
     }
 
     /// Keeps the results of each message within the budget; what was decided once stays so.
@@ -381,7 +262,7 @@ impl Looping<'_> {
             cancellation: self.cancellation.child_token(),
             progress: Arc::new(ProgressToEvents(self.events.clone())),
             denials: Arc::clone(&self.env.denials),
-            loaded: Arc::default(),
+            loaded: Arc::clone(&self.loaded),
         }
     }
 
@@ -412,7 +293,7 @@ impl Looping<'_> {
             self.tell(AgentEvent::Warning(error.to_string())).await;
         }
         let summary = RunSummary {
-            result: last_words(&self.conversation.messages),
+            result: std::mem::take(&mut self.result),
             terminal,
             turns: self.turns,
             usage: self.env.spending.usage(),
@@ -453,18 +334,7 @@ fn is_lasting(block: &ContentBlock) -> bool {
     }
 }
 
-/// The text of the model's last message that has any.
-fn last_words(messages: &[Message]) -> String {
-    let mut texts = messages
-        .iter()
-        .rev()
-        .filter(|message| message.role == Role::Assistant)
-        .map(Message::plain_text)
-        .filter(|text| !text.trim().is_empty());
-    texts.next().unwrap_or_default()
-}
-
-fn end(reason: TerminalReason, message: impl Into<String>) -> Next {
+pub(crate) fn end(reason: TerminalReason, message: impl Into<String>) -> Next {
     Next::End(Terminal { reason, message: message.into() })
 }
 

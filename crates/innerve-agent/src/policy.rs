@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use innerve_permission::{Behavior, Origin, PermissionMode, Policy, Rule, RuleSource};
-use innerve_pipeline::{Grant, GrantScope, PolicySource};
+use innerve_pipeline::{Grant, GrantScope, PolicySource, is_no_looser};
 
 /// Saves a rule that a person granted for good.
 pub trait RuleSaver: Send + Sync {
@@ -23,6 +23,8 @@ pub struct SharedPolicy {
 struct Own {
     cwd: PathBuf,
     mode: PermissionMode,
+    /// Whether it may bypass permissions, if the session may.
+    may_bypass: bool,
     before_plan: Option<PermissionMode>,
     /// The base that `made` was made of.
     seen: Arc<Policy>,
@@ -36,6 +38,7 @@ impl SharedPolicy {
         let own = Own {
             cwd: policy.cwd.clone(),
             mode: policy.mode,
+            may_bypass: true,
             before_plan: None,
             seen: Arc::clone(&policy),
             made: Arc::clone(&policy),
@@ -47,14 +50,21 @@ impl SharedPolicy {
     #[must_use]
     pub fn child(&self, cwd: PathBuf, wanted: Option<PermissionMode>) -> Self {
         let current = self.current();
-        let mode = tighter(current.mode, wanted);
-        let made = Arc::new(Policy { cwd: cwd.clone(), mode, ..(*current).clone() });
-        let seen = Arc::clone(&lock(&self.base));
-        Self {
-            base: Arc::clone(&self.base),
-            own: Mutex::new(Own { cwd, mode, before_plan: None, seen, made }),
-            saver: self.saver.clone(),
-        }
+        // The base is taken afterwards, so that no rule that is added meanwhile is missed.
+        let base = Arc::clone(&lock(&self.base));
+        let mode = wanted.filter(|mode| is_no_looser(&current, *mode)).unwrap_or(current.mode);
+        // Plan mode holds nothing back where permissions may be bypassed, so that a child that asks for it may not.
+        let may_bypass = current.bypass_available && mode == current.mode;
+        let mut own = Own {
+            cwd,
+            mode,
+            may_bypass,
+            before_plan: None,
+            seen: Arc::clone(&base),
+            made: Arc::clone(&base),
+        };
+        own.remake(base);
+        Self { base: Arc::clone(&self.base), own: Mutex::new(own), saver: self.saver.clone() }
     }
 
     /// Moves the agent to another directory.
@@ -103,7 +113,12 @@ impl SharedPolicy {
 
 impl Own {
     fn remake(&mut self, base: Arc<Policy>) {
-        self.made = Arc::new(Policy { cwd: self.cwd.clone(), mode: self.mode, ..(*base).clone() });
+        self.made = Arc::new(Policy {
+            cwd: self.cwd.clone(),
+            mode: self.mode,
+            bypass_available: self.may_bypass && base.bypass_available,
+            ..(*base).clone()
+        });
         self.seen = base;
     }
 }
@@ -145,23 +160,6 @@ impl PolicySource for SharedPolicy {
                 grant.rules.iter().try_for_each(|rule| saver.save(rule))
             }
         }
-    }
-}
-
-/// The mode of a sub-agent: its parent's, unless it wants one that allows less.
-fn tighter(parent: PermissionMode, wanted: Option<PermissionMode>) -> PermissionMode {
-    use PermissionMode as Mode;
-    let looseness = |mode: Mode| match mode {
-        Mode::DontAsk => 0,
-        Mode::Plan => 1,
-        Mode::Default | Mode::Bubble => 2,
-        Mode::AcceptEdits => 3,
-        Mode::Auto => 4,
-        Mode::BypassPermissions => 5,
-    };
-    match wanted {
-        Some(wanted) if looseness(wanted) < looseness(parent) => wanted,
-        Some(_) | None => parent,
     }
 }
 

@@ -33,8 +33,9 @@ pub(crate) fn build(
     request
 }
 
-/// Marks what the provider should cache: the built-in tools, the instructions, and the conversation so far. MCP tools
-/// come after the first marker, so that one of them coming or going leaves the built-in part cached.
+/// Marks what the provider should cache: the built-in tools, the instructions, and the conversation as it was sent last
+/// and as it is now; four markers are all that an API takes. MCP tools come after the first one, so that one of them
+/// coming or going leaves the built-in part cached.
 fn mark(request: &mut Request, builtin_count: usize) {
     let last_builtin: Option<&mut ToolDefinition> =
         request.tools.iter_mut().take(builtin_count).filter(|tool| !tool.defer_loading).last();
@@ -44,20 +45,25 @@ fn mark(request: &mut Request, builtin_count: usize) {
     if let Some(block) = request.system.last_mut() {
         block.cache_control = Some(CacheControl::ephemeral());
     }
-    let last_user = request.messages.iter_mut().rev().find(|message| message.role == Role::User);
-    match last_user.and_then(|message| message.content.last_mut()) {
-        Some(ContentBlock::Text(block)) => block.cache_control = Some(CacheControl::ephemeral()),
-        Some(ContentBlock::Image(block)) => block.cache_control = Some(CacheControl::ephemeral()),
-        Some(ContentBlock::ToolResult(result)) => {
-            result.cache_control = Some(CacheControl::ephemeral());
+    // Where the last request ended a cache entry was written; however much was added since, it is found there.
+    let user = request.messages.iter_mut().rev().filter(|message| message.role == Role::User);
+    for message in user.take(2) {
+        if let Some(block) = message.content.last_mut() {
+            mark_block(block);
         }
-        Some(
-            ContentBlock::Thinking(_)
-            | ContentBlock::RedactedThinking(_)
-            | ContentBlock::ToolUse(_)
-            | ContentBlock::ToolReference(_)
-            | ContentBlock::Opaque(_),
-        )
-        | None => {}
+    }
+}
+
+fn mark_block(block: &mut ContentBlock) {
+    let marker = Some(CacheControl::ephemeral());
+    match block {
+        ContentBlock::Text(block) => block.cache_control = marker,
+        ContentBlock::Image(block) => block.cache_control = marker,
+        ContentBlock::ToolResult(result) => result.cache_control = marker,
+        ContentBlock::Thinking(_)
+        | ContentBlock::RedactedThinking(_)
+        | ContentBlock::ToolUse(_)
+        | ContentBlock::ToolReference(_)
+        | ContentBlock::Opaque(_) => {}
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::executor::Executor;
 use crate::looping::Looping;
-use crate::{AgentEvent, LogError, Record};
+use crate::{AgentEvent, LogError};
 
 /// What came of a request.
 #[derive(Debug)]
@@ -109,23 +109,13 @@ impl Looping<'_> {
             }
             StreamEvent::Stop { reason, details } => response.stop = Some((reason, details)),
             StreamEvent::Retrying(notice) => {
-                // Nothing that matters was complete: the provider's contract is that tools are never run twice.
-                response.blocks.clear();
+                // The provider's contract is that no tool use was complete; one that was has started and stays.
+                response.blocks.retain(|block| block.as_tool_use().is_some());
                 response.usage = Usage::default();
                 self.tell(AgentEvent::Retrying(notice)).await;
             }
             StreamEvent::BlockStart { .. } | StreamEvent::InputDelta { .. } | StreamEvent::Ping => {
             }
-        }
-        Ok(())
-    }
-
-    /// Starts what may start, each call in the log before it runs.
-    pub(crate) async fn start_tools(&mut self, executor: &mut Executor) -> Result<(), LogError> {
-        for (index, tool_use) in executor.startable() {
-            self.conversation.log.append(&Record::ToolStarted { tool_use: tool_use.clone() })?;
-            self.tell(AgentEvent::ToolStarted(tool_use)).await;
-            executor.launch(index);
         }
         Ok(())
     }

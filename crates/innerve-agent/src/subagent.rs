@@ -207,7 +207,11 @@ fn retell(event: AgentEvent, parent: &ToolUseId) -> Option<ProgressEvent> {
             event_for(parent, json!({ "kind": "retrying", "class": notice.class }))
         }
         AgentEvent::Warning(text) => event_for(parent, json!({ "kind": "warning", "text": text })),
-        AgentEvent::Progress(progress) => Some(progress),
+        // A grandchild's progress already says which call it belongs to.
+        AgentEvent::Progress(progress) => Some(ProgressEvent {
+            parent_tool_use_id: progress.parent_tool_use_id.or_else(|| Some(parent.clone())),
+            ..progress
+        }),
         AgentEvent::Started { .. }
         | AgentEvent::Text(_)
         | AgentEvent::Thinking(_)

@@ -94,6 +94,10 @@ impl TaskRegistry for Tasks {
             }
         }
         table.news.extend(news);
+        // Nobody may ever ask for the news.
+        if table.news.len() > MAX_TASKS {
+            table.news.remove(0);
+        }
     }
 
     fn list(&self) -> Vec<TaskStatus> {

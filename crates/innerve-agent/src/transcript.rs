@@ -79,26 +79,13 @@ struct Loader {
 impl Loader {
     fn take(&mut self, record: Record) {
         match record {
-            Record::Session { id, .. } => self.transcript.session_id = id,
+            // A log that was begun anew: what was before is another conversation.
+            Record::Session { id, .. } => {
+                *self = Self::default();
+                self.transcript.session_id = id;
+            }
             Record::Message { message } => {
-                match message.role {
-                    // The message that holds the calls has come: they need no message of their own.
-                    Role::Assistant => {
-                        let held: HashSet<_> =
-                            message.tool_uses().map(|tool_use| tool_use.id.clone()).collect();
-                        self.started.retain(|tool_use| !held.contains(&tool_use.id));
-                    }
-                    Role::User => {
-                        let held: HashSet<_> = message
-                            .content
-                            .iter()
-                            .filter_map(ContentBlock::as_tool_result)
-                            .map(|result| result.tool_use_id.clone())
-                            .collect();
-                        self.ended.retain(|result| !held.contains(&result.tool_use_id));
-                    }
-                    Role::System => {}
-                }
+                self.settle(std::slice::from_ref(&message));
                 self.transcript.messages.push(message);
             }
             Record::ToolStarted { tool_use } => {
@@ -106,15 +93,35 @@ impl Loader {
                 self.started.push(tool_use);
             }
             Record::ToolEnded { result } => self.ended.push(result),
-            Record::History { messages } => self.transcript.messages = messages,
+            Record::History { messages } => {
+                self.settle(&messages);
+                self.transcript.messages = messages;
+            }
             Record::ContentReplacement { record } => self.transcript.replacements.push(record),
             Record::Ended { .. } | Record::Unknown => {}
         }
     }
 
+    /// Calls and results that are in messages need no message of their own.
+    fn settle(&mut self, messages: &[Message]) {
+        let uses: HashSet<&ToolUseId> =
+            messages.iter().flat_map(Message::tool_uses).map(|tool_use| &tool_use.id).collect();
+        self.started.retain(|tool_use| !uses.contains(&tool_use.id));
+        let content = messages.iter().flat_map(|message| &message.content);
+        let answered: HashSet<&ToolUseId> = content
+            .filter_map(ContentBlock::as_tool_result)
+            .map(|result| &result.tool_use_id)
+            .collect();
+        self.ended.retain(|result| !answered.contains(&result.tool_use_id));
+    }
+
     /// Completes the tail: calls without a message get one, calls without a result get the one that had arrived, or
     /// a result that says that nobody knows.
     fn finish(mut self) -> Transcript {
+        // A call may have started after its message was written.
+        let messages = std::mem::take(&mut self.transcript.messages);
+        self.settle(&messages);
+        self.transcript.messages = messages;
         if !self.started.is_empty() {
             let content = self.started.drain(..).map(ContentBlock::ToolUse).collect();
             self.transcript.messages.push(Message::new(Role::Assistant, content));

@@ -1,0 +1,426 @@
+//! What the tests share: tools that wait for gates and note what happens, and a world around an agent.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use innerve_agent::{
+    Agent, AgentConfig, AgentEvent, ResultFiles, Run, RunSummary, Seat, SessionEnv, SharedPolicy,
+    Tasks, TerminalReason, ToolFactory, Transcript,
+};
+use innerve_permission::facts::{Need, Place};
+use innerve_permission::{CallFacts, NoDisk, PermissionMode, Policy, Preview};
+use innerve_pipeline::{Answer, ApprovalRequest, Approver, Pipeline};
+use innerve_protocol::{ContentBlock, Message, Request, SessionId, ToolResultContent, validate};
+use innerve_tool::port::{Isolation, SubagentOutcome, SubagentRequest, TaskRegistry};
+use innerve_tool::{
+    BoxFuture, CallContext, CancellationToken, DynTool, Pool, ResultLimit, SessionChange, Tool,
+    ToolError, ToolOutput, erase,
+};
+use serde_json::{Map, Value, json};
+use tokio::sync::Notify;
+
+use crate::script::{Script, Speaker};
+
+/// Longer than anything here takes; what hangs is ended by it.
+pub(crate) const LONG: Duration = Duration::from_secs(20);
+
+/// Notes in the order in which they were taken, and gates that tools wait at.
+#[derive(Default)]
+pub(crate) struct Board {
+    notes: Mutex<Vec<String>>,
+    gates: Mutex<HashMap<String, Arc<Notify>>>,
+    changed: Notify,
+}
+
+impl Board {
+    pub(crate) fn note(&self, text: impl Into<String>) {
+        self.notes.lock().unwrap().push(text.into());
+        self.changed.notify_waiters();
+    }
+
+    pub(crate) fn notes(&self) -> Vec<String> {
+        self.notes.lock().unwrap().clone()
+    }
+
+    /// Waits until this note is there.
+    pub(crate) async fn wait_for(&self, note: &str) {
+        let wait = async {
+            loop {
+                let changed = self.changed.notified();
+                tokio::pin!(changed);
+                changed.as_mut().enable();
+                if self.notes().iter().any(|there| there == note) {
+                    return;
+                }
+                changed.await;
+            }
+        };
+        let came = tokio::time::timeout(LONG, wait).await;
+        assert!(came.is_ok(), "`{note}` never came: {:?}", self.notes());
+    }
+
+    pub(crate) fn gate(&self, name: &str) -> Arc<Notify> {
+        Arc::clone(self.gates.lock().unwrap().entry(name.to_owned()).or_default())
+    }
+
+    pub(crate) fn open(&self, gate: &str) {
+        self.gate(gate).notify_one();
+    }
+
+    /// The greatest number of calls that ran at once.
+    pub(crate) fn most_at_once(&self) -> usize {
+        let (mut running, mut most) = (0_usize, 0);
+        for note in self.notes() {
+            if note.starts_with("start ") {
+                running += 1;
+                most = most.max(running);
+            } else if note.starts_with("end ") {
+                running -= 1;
+            }
+        }
+        most
+    }
+}
+
+/// A tool that does what its input says: `id` is noted, `gate` is waited for, `opens` is opened, `fails`, `panics`,
+/// `size` characters are returned, `cwd` is moved to, `deaf` ignores its cancellation.
+pub(crate) struct Scripted {
+    pub(crate) name: &'static str,
+    pub(crate) safe: bool,
+    pub(crate) need: Need,
+    pub(crate) limit: ResultLimit,
+    pub(crate) board: Arc<Board>,
+}
+
+impl Tool for Scripted {
+    type Input = Map<String, Value>;
+    type Output = String;
+    type Progress = Value;
+
+    fn name(&self) -> &str {
+        self.name
+    }
+    fn description(&self) -> String {
+        format!("The tool {}.", self.name)
+    }
+    fn facts(&self, input: &Value, _: &CallContext, _: Place<'_>) -> CallFacts {
+        CallFacts::new(self.name, input.clone()).with_need(self.need)
+    }
+    fn is_concurrency_safe(&self, input: &Self::Input) -> bool {
+        assert!(!input.contains_key("odd"), "a predicate that panics");
+        self.safe
+    }
+    fn result_limit(&self) -> ResultLimit {
+        self.limit
+    }
+    async fn call(
+        &self,
+        input: Self::Input,
+        _: Option<Preview>,
+        context: CallContext<Value>,
+    ) -> Result<ToolOutput<String>, ToolError> {
+        let word = |field: &str| input.get(field).and_then(Value::as_str).map(ToOwned::to_owned);
+        let id = word("id").unwrap_or_else(|| context.tool_use_id.to_string());
+        self.board.note(format!("start {id}"));
+        context.progress.report(&json!({ "id": id }));
+        if let Some(gate) = word("opens") {
+            self.board.open(&gate);
+        }
+        if let Some(gate) = word("gate") {
+            let gate = self.board.gate(&gate);
+            if input.contains_key("deaf") {
+                gate.notified().await;
+            } else {
+                tokio::select! {
+                    () = gate.notified() => {}
+                    () = context.cancellation.cancelled() => {
+                        self.board.note(format!("stopped {id}"));
+                        return Err(ToolError::interrupted());
+                    }
+                }
+            }
+        }
+        assert!(!input.contains_key("panics"), "hunter2");
+        self.board.note(format!("end {id}"));
+        if let Some(words) = word("fails") {
+            return Err(ToolError::invalid(words));
+        }
+        let data = match input.get("size").and_then(Value::as_u64) {
+            Some(size) => id.chars().cycle().take(usize::try_from(size).unwrap()).collect(),
+            None => format!("{id} in {}", context.cwd.display()),
+        };
+        let changes = word("cwd").map(|cwd| SessionChange::SetCwd(PathBuf::from(cwd)));
+        Ok(ToolOutput { changes: changes.into_iter().collect(), ..ToolOutput::new(data) })
+    }
+    fn render(&self, output: &String) -> ToolResultContent {
+        output.as_str().into()
+    }
+}
+
+/// The Agent tool as far as these tests need it: hands its input to the spawner and gives back what came of it.
+pub(crate) struct AgentTool(pub(crate) Seat);
+
+impl Tool for AgentTool {
+    type Input = Map<String, Value>;
+    type Output = String;
+    type Progress = Value;
+
+    fn name(&self) -> &'static str {
+        "Agent"
+    }
+    fn description(&self) -> String {
+        "Starts an agent.".to_owned()
+    }
+    fn facts(&self, input: &Value, _: &CallContext, _: Place<'_>) -> CallFacts {
+        CallFacts::new("Agent", input.clone()).with_need(Need::Never)
+    }
+    async fn call(
+        &self,
+        input: Self::Input,
+        _: Option<Preview>,
+        context: CallContext<Value>,
+    ) -> Result<ToolOutput<String>, ToolError> {
+        let word = |field: &str| input.get(field).and_then(Value::as_str).map(ToOwned::to_owned);
+        let request = SubagentRequest {
+            description: "a task".to_owned(),
+            prompt: word("prompt").unwrap_or_default(),
+            agent_type: word("type"),
+            model: None,
+            mode: word("mode").map(|mode| mode.parse().unwrap()),
+            background: input.contains_key("background"),
+            isolation: match word("isolation").as_deref() {
+                None => Isolation::None,
+                Some("worktree") => Isolation::Worktree,
+                Some(path) => Isolation::Directory(PathBuf::from(path)),
+            },
+        };
+        match self.0.spawner.spawn(request, context.typed()).await {
+            Ok(SubagentOutcome::Completed { text, note, tool_uses, .. }) => {
+                let note = note.map(|note| format!(" [{note}]")).unwrap_or_default();
+                Ok(ToolOutput::new(format!("{text}{note} ({tool_uses} tools)")))
+            }
+            Ok(SubagentOutcome::Launched { task_id, .. }) => {
+                Ok(ToolOutput::new(format!("launched {}", task_id.0)))
+            }
+            Err(error) => Err(ToolError::invalid(error.to_string())),
+        }
+    }
+    fn render(&self, output: &String) -> ToolResultContent {
+        output.as_str().into()
+    }
+}
+
+/// Makes the tools of an agent by a function.
+pub(crate) struct Factory<F>(pub(crate) F);
+
+impl<F: Fn(&Seat) -> Vec<Arc<dyn DynTool>> + Send + Sync> ToolFactory for Factory<F> {
+    fn tools(&self, seat: &Seat) -> Pool {
+        Pool { builtins: (self.0)(seat), mcp: Vec::new() }
+    }
+}
+
+/// Answers all questions by a function of the tool's name and input.
+pub(crate) struct Person(pub(crate) Box<dyn Fn(&ApprovalRequest) -> Answer + Send + Sync>);
+
+impl Approver for Person {
+    fn ask(&self, request: ApprovalRequest, _: CancellationToken) -> BoxFuture<'_, Answer> {
+        let answer = (self.0)(&request);
+        Box::pin(async { answer })
+    }
+}
+
+/// Everything around an agent.
+pub(crate) struct World {
+    pub(crate) folder: tempfile::TempDir,
+    pub(crate) script: Arc<Script>,
+    pub(crate) board: Arc<Board>,
+    pub(crate) config: AgentConfig,
+    pub(crate) pipeline: Pipeline,
+    pub(crate) policy: Arc<SharedPolicy>,
+    pub(crate) tasks: Arc<Tasks>,
+    pub(crate) cancellation: CancellationToken,
+    pub(crate) ids: Arc<AtomicU64>,
+}
+
+impl World {
+    pub(crate) fn new(script: &Arc<Script>) -> Self {
+        let mode = PermissionMode::Default;
+        Self::with_policy(
+            script,
+            Policy { mode, headless: false, ..Policy::new("/repo", "/home/user") },
+        )
+    }
+
+    pub(crate) fn with_policy(script: &Arc<Script>, policy: Policy) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let results = ResultFiles::new(folder.path().join("session").join("tool-results"));
+        Self {
+            folder,
+            script: Arc::clone(script),
+            board: Arc::default(),
+            config: AgentConfig::new("claude-sonnet-4-5", vec!["Be brief.".to_owned()]),
+            pipeline: Pipeline::new(Arc::new(NoDisk)).with_results(Arc::new(results)),
+            policy: Arc::new(SharedPolicy::new(policy, None)),
+            tasks: Arc::default(),
+            cancellation: CancellationToken::new(),
+            ids: Arc::default(),
+        }
+    }
+
+    pub(crate) fn person(
+        mut self,
+        answer: impl Fn(&ApprovalRequest) -> Answer + Send + Sync + 'static,
+    ) -> Self {
+        self.pipeline = self.pipeline.with_approver(Arc::new(Person(Box::new(answer))));
+        self
+    }
+
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.folder.path().join("session")
+    }
+
+    pub(crate) fn log(&self) -> PathBuf {
+        self.folder().join("log.jsonl")
+    }
+
+    pub(crate) fn env(&self) -> SessionEnv {
+        let board = Arc::clone(&self.board);
+        let ids = Arc::clone(&self.ids);
+        SessionEnv {
+            session_id: SessionId::new("session"),
+            agent_id: None,
+            depth: 0,
+            folder: self.folder(),
+            config: Arc::new(self.config.clone()),
+            model: Arc::new(Speaker(Arc::clone(&self.script))),
+            pipeline: self.pipeline.clone(),
+            policy: Arc::clone(&self.policy),
+            tools: Arc::new(Factory(move |seat: &Seat| tools(&board, seat))),
+            tasks: Arc::clone(&self.tasks) as Arc<dyn TaskRegistry>,
+            denials: Arc::default(),
+            spending: Arc::default(),
+            running_agents: Arc::default(),
+            cancellation: self.cancellation.clone(),
+            new_id: Arc::new(move || format!("id{}", ids.fetch_add(1, Ordering::SeqCst))),
+        }
+    }
+
+    pub(crate) fn start(&self) -> Agent {
+        Agent::start(self.env()).unwrap()
+    }
+
+    pub(crate) fn resume(&self) -> Agent {
+        let (transcript, _) = Transcript::load(&self.log()).unwrap();
+        Agent::resume(self.env(), transcript).unwrap()
+    }
+
+    /// Starts an agent, does one task, and checks what must hold whatever the task was.
+    pub(crate) async fn run(&self, prompt: &str) -> Ran {
+        let agent = self.start();
+        let ran = finish(agent.run(vec![ContentBlock::text(prompt)])).await;
+        self.script.check();
+        check_transcript(&agent).await;
+        ran
+    }
+}
+
+/// The usual tools: `Read` and `Grep` are safe, `Edit` and `Bash` are not, `Ask` needs permission, `Big` bounds itself.
+pub(crate) fn tools(board: &Arc<Board>, seat: &Seat) -> Vec<Arc<dyn DynTool>> {
+    let tool = |name, safe, need, limit| {
+        erase(Scripted { name, safe, need, limit, board: Arc::clone(board) }).unwrap()
+    };
+    let usual = ResultLimit::Chars(100_000);
+    vec![
+        tool("Read", true, Need::Never, usual),
+        tool("Grep", true, Need::Never, usual),
+        tool("Edit", false, Need::Never, usual),
+        tool("Bash", false, Need::Never, usual),
+        tool("Ask", true, Need::Always, usual),
+        tool("Big", true, Need::Never, ResultLimit::SelfBounded),
+        erase(AgentTool(seat.clone())).unwrap(),
+    ]
+}
+
+/// A run that is over.
+pub(crate) struct Ran {
+    pub(crate) events: Vec<AgentEvent>,
+    pub(crate) summary: RunSummary,
+}
+
+impl Ran {
+    pub(crate) fn reason(&self) -> TerminalReason {
+        self.summary.terminal.reason
+    }
+
+    /// The calls in the order in which they ended, with the text of their results.
+    pub(crate) fn ended(&self) -> Vec<(String, String)> {
+        let report = |event: &AgentEvent| match event {
+            AgentEvent::ToolEnded(report) => {
+                Some((report.tool_use_id.to_string(), report.text.clone()))
+            }
+            _ => None,
+        };
+        self.events.iter().filter_map(report).collect()
+    }
+
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let warning = |event: &AgentEvent| match event {
+            AgentEvent::Warning(text) => Some(text.clone()),
+            _ => None,
+        };
+        self.events.iter().filter_map(warning).collect()
+    }
+
+    pub(crate) fn transitions(&self) -> Vec<innerve_agent::Transition> {
+        let transition = |event: &AgentEvent| match event {
+            AgentEvent::Continuing(transition) => Some(*transition),
+            _ => None,
+        };
+        self.events.iter().filter_map(transition).collect()
+    }
+}
+
+/// Reads a run to its end.
+pub(crate) async fn finish(mut run: Run) -> Ran {
+    let read = async {
+        let mut events = Vec::new();
+        while let Some(event) = run.next().await {
+            events.push(event);
+        }
+        events
+    };
+    let Ok(mut events) = tokio::time::timeout(LONG, read).await else { panic!("the run hangs") };
+    match events.pop() {
+        Some(AgentEvent::Ended(summary)) => Ran { events, summary: *summary },
+        other => panic!("a run ends with its summary, not with {other:?}"),
+    }
+}
+
+/// I7: whatever happened, an API takes the conversation.
+pub(crate) async fn check_transcript(agent: &Agent) {
+    let messages = agent.messages().await;
+    assert_eq!(validate(&messages), vec![], "{messages:#?}");
+}
+
+/// The results of a message: id and text.
+pub(crate) fn results(message: &Message) -> Vec<(String, String)> {
+    let results = message.content.iter().filter_map(ContentBlock::as_tool_result);
+    results.map(|result| (result.tool_use_id.to_string(), result.content.plain_text())).collect()
+}
+
+/// The results in the last message of a request.
+pub(crate) fn last_results(request: &Request) -> Vec<(String, String)> {
+    results(request.messages.last().unwrap())
+}
+
+/// The texts of a message.
+pub(crate) fn texts(message: &Message) -> Vec<String> {
+    message.content.iter().filter_map(ContentBlock::as_text).map(ToOwned::to_owned).collect()
+}
+
+pub(crate) fn ids(pairs: &[(String, String)]) -> Vec<&str> {
+    pairs.iter().map(|(id, _)| id.as_str()).collect()
+}

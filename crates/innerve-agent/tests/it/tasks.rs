@@ -1,0 +1,70 @@
+//! Background work: who knows of it, and how it ends.
+
+use innerve_agent::Tasks;
+use innerve_tool::CancellationToken;
+use innerve_tool::port::{TaskError, TaskId, TaskKind, TaskRegistry as _, TaskState};
+
+fn register(tasks: &Tasks, kind: TaskKind) -> (TaskId, CancellationToken) {
+    let stop = CancellationToken::new();
+    let id = tasks.register(kind, "work", None, stop.clone()).unwrap();
+    (id, stop)
+}
+
+#[test]
+fn a_task_has_an_id_that_tells_its_kind() {
+    let tasks = Tasks::default();
+    for (kind, letter) in [(TaskKind::Shell, 'b'), (TaskKind::Agent, 'a'), (TaskKind::Monitor, 'm')]
+    {
+        let (id, _) = register(&tasks, kind);
+        assert!(id.0.starts_with(letter) && id.0.len() == 9, "{}", id.0);
+        assert_eq!(tasks.get(&id).unwrap().state, TaskState::Running);
+    }
+    assert_eq!(tasks.list().len(), 3);
+}
+
+#[test]
+fn a_task_ends_once_and_is_news_once() {
+    let tasks = Tasks::default();
+    let (id, _) = register(&tasks, TaskKind::Shell);
+    tasks.update(&id, TaskState::Completed("fine".to_owned()));
+    tasks.update(&id, TaskState::Failed("late".to_owned()));
+    assert_eq!(tasks.get(&id).unwrap().state, TaskState::Completed("fine".to_owned()));
+    assert_eq!(tasks.take_news().len(), 1);
+    assert!(tasks.take_news().is_empty());
+    assert_eq!(tasks.stop(&id), Err(TaskError::Ended(id.0.clone())));
+}
+
+#[test]
+fn a_stopped_task_is_cancelled_and_stays_killed() {
+    let tasks = Tasks::default();
+    let (id, stop) = register(&tasks, TaskKind::Agent);
+    tasks.stop(&id).unwrap();
+    assert!(stop.is_cancelled());
+    tasks.update(&id, TaskState::Completed("too late".to_owned()));
+    assert_eq!(tasks.get(&id).unwrap().state, TaskState::Killed);
+    let unknown = TaskId("b00000000".to_owned());
+    assert_eq!(tasks.stop(&unknown), Err(TaskError::Unknown(unknown.0.clone())));
+    tasks.update(&unknown, TaskState::Killed);
+}
+
+#[test]
+fn the_end_of_the_session_ends_its_tasks() {
+    let tasks = Tasks::default();
+    let (_, first) = register(&tasks, TaskKind::Shell);
+    let (_, second) = register(&tasks, TaskKind::Agent);
+    drop(tasks);
+    assert!(first.is_cancelled() && second.is_cancelled());
+}
+
+#[test]
+fn i8_ended_tasks_and_old_news_are_forgotten() {
+    let tasks = Tasks::default();
+    let (running, _) = register(&tasks, TaskKind::Shell);
+    for _ in 0..3_000 {
+        let (id, _) = register(&tasks, TaskKind::Shell);
+        tasks.update(&id, TaskState::Completed(String::new()));
+    }
+    assert!(tasks.list().len() <= 1_000);
+    assert!(tasks.get(&running).is_some(), "what runs is not forgotten");
+    assert!(tasks.take_news().len() <= 1_000);
+}

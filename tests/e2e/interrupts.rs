@@ -56,23 +56,20 @@ fn a_supervisor_and_a_closed_terminal_end_the_tool_too() {
 }
 
 #[test]
-fn ctrl_c_while_the_model_writes_keeps_what_it_wrote() {
+fn ctrl_c_while_the_model_writes_keeps_what_was_whole() {
     let gate = Gate::new();
     let world = World::new();
-    let model = world.model(Wire::Anthropic, [reply().text("Half of it is").waits(&gate)]);
-    let run = world.innerve(["run", "go", "--output", "stream-json"]).model(&model).start();
-    run.wait_for_line("the start", |line| line["subtype"] == "init");
-    // The words are not told before their block is whole: the server is asked whether they went out.
-    model.wait_for_a_request();
-    std::thread::sleep(std::time::Duration::from_millis(100));
-    run.signal(Signal::INT);
-    let ended = run.end();
-    ended.exits(130);
-    assert_eq!(ended.lines().pop().unwrap()["terminal"], "aborted_streaming");
+    let said = reply().text("The first half.").text("And then").waits(&gate);
+    let model = world.model(Wire::Anthropic, [said]);
+    let mut terminal = world.innerve(["run", "go"]).model(&model).at_terminal();
+    terminal.sees("And then").interrupts();
+    assert_eq!(terminal.ends(), 130, "{terminal}");
     gate.open();
 
     let model = world.model(Wire::Anthropic, [reply().text("On we go.")]);
     world.innerve(["run", "--continue", "go on"]).model(&model).run().exits(0);
+    let request = model.request(0);
+    assert!(request.messages[1].plain_text().starts_with("The first half."), "{request:?}");
 }
 
 #[test]

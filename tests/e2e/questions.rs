@@ -1,6 +1,6 @@
 //! Questions to a person at a terminal.
 
-use innerve_tests::{ModelServer, Wire, World, reply};
+use innerve_tests::{Gate, ModelServer, Wire, World, reply};
 use serde_json::json;
 
 fn world() -> World {
@@ -78,6 +78,21 @@ fn what_was_typed_before_the_question_does_not_answer_it() {
     terminal.enters("n");
     assert_eq!(terminal.ends(), 5, "{terminal}");
     assert_eq!(world.read("a.txt"), "one\ntwo\nthree\n");
+}
+
+#[test]
+fn what_is_typed_while_nothing_is_asked_stays_for_the_shell() {
+    let gate = Gate::new();
+    let world = World::new();
+    let model = world.model(Wire::Anthropic, [reply().text("Wait.").waits(&gate).text("Done.")]);
+    let mut terminal = world
+        .innerve(["run", "go"])
+        .model(&model)
+        .at_terminal_before("read line; echo \"the shell got $line\"");
+    terminal.sees("Wait.").enters("make test");
+    gate.open();
+    terminal.sees("Done.").sees("the shell got make test");
+    assert_eq!(terminal.ends(), 0);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::Router;
 use axum::body::Bytes;
@@ -20,8 +20,6 @@ use axum::serve::ListenerExt as _;
 use innerve_protocol::{Message, ToolResult};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-
-use crate::PATIENCE;
 
 pub use script::{Gate, How, Reply, reply};
 
@@ -138,17 +136,9 @@ impl ModelServer {
         seen.into_iter().nth(index).unwrap_or_else(|| panic!("there were only {count} requests"))
     }
 
-    /// Waits until the server has been asked for the first time.
-    ///
-    /// # Panics
-    /// When it is not in time.
-    #[track_caller]
-    pub fn wait_for_a_request(&self) {
-        let deadline = Instant::now() + PATIENCE;
-        while self.lock().seen.is_empty() {
-            assert!(Instant::now() < deadline, "nobody asks the model");
-            thread::sleep(Duration::from_millis(5));
-        }
+    /// The host and port that it listens at.
+    pub fn address(&self) -> &str {
+        self.address.trim_start_matches("http://")
     }
 
     /// The key that the program is given.

@@ -106,7 +106,10 @@ impl Innerve {
     }
 
     fn command(&self) -> Command {
-        let mut command = Command::new(program());
+        self.set_up(Command::new(program()))
+    }
+
+    fn set_up(&self, mut command: Command) -> Command {
         command.args(&self.arguments).env_clear().envs(self.environment.iter().cloned());
         command.current_dir(&self.cwd);
         command
@@ -142,6 +145,13 @@ impl Innerve {
     /// Starts it with a person at a terminal.
     pub fn at_terminal(self) -> Terminal {
         Terminal::open(self.command())
+    }
+
+    /// Starts it at a terminal from a shell that does this afterwards.
+    pub fn at_terminal_before(self, script: &str) -> Terminal {
+        let mut shell = Command::new("sh");
+        shell.arg("-c").arg(format!("\"$0\" \"$@\"; {script}")).arg(program());
+        Terminal::open(self.set_up(shell))
     }
 }
 

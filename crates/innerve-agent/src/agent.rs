@@ -70,8 +70,9 @@ impl Agent {
         let token = cancellation.clone();
         let only = self.only;
         tokio::spawn(async move {
-            let mut conversation = conversation.lock().await;
+            let mut conversation = conversation.lock_owned().await;
             let pool = assemble(&env, only, &sender);
+            let events = sender.clone();
             let mut looping = Looping::new(&env, &mut conversation, sender, token, pool);
             let driven = AssertUnwindSafe(looping.drive(prompt)).catch_unwind().await;
             let terminal = driven.unwrap_or_else(|payload| {
@@ -80,7 +81,11 @@ impl Agent {
                 let message = "internal error; the run was abandoned".to_owned();
                 Terminal { reason: TerminalReason::ModelError, message }
             });
-            looping.end(terminal).await;
+            let summary = looping.end(terminal).await;
+            // Whoever has read the end may open the log.
+            drop(looping);
+            drop(conversation);
+            let _gone = events.send(AgentEvent::Ended(Box::new(summary))).await;
         });
         Run { events, cancellation, is_over: false }
     }

@@ -1,10 +1,11 @@
 //! The conversation of one agent, kept in memory and in its log in step.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use innerve_budget::ReplacementState;
+use innerve_budget::{ReplacementState, fit_error};
 use innerve_protocol::{ContentBlock, Message, Role, ToolUse, ToolUseId, normalize};
+use innerve_tool::port::{TaskId, TaskRegistry, TaskState};
 
 use crate::{LogError, Record, SessionEnv, SessionLog, Transcript};
 
@@ -15,6 +16,8 @@ pub(crate) struct Conversation {
     pub(crate) replacements: ReplacementState,
     pub(crate) log: SessionLog,
     seen: HashSet<ToolUseId>,
+    /// The tasks in the background whose end is no news.
+    told: BTreeSet<TaskId>,
 }
 
 impl Conversation {
@@ -35,6 +38,7 @@ impl Conversation {
             replacements: ReplacementState::default(),
             log,
             seen: HashSet::new(),
+            told: ended(env.tasks.as_ref()),
         })
     }
 
@@ -46,6 +50,7 @@ impl Conversation {
             replacements: ReplacementState::resume(&transcript.messages, transcript.replacements),
             messages: transcript.messages,
             log,
+            told: ended(env.tasks.as_ref()),
         };
         // What was completed or repaired on loading is written back, so that it is repaired once.
         conversation.repair();
@@ -56,8 +61,30 @@ impl Conversation {
     /// Adds a message.
     pub(crate) fn push(&mut self, message: Message) -> Result<(), LogError> {
         self.log.append(&Record::Message { message: message.clone() })?;
-        self.messages.push(message);
+        append(&mut self.messages, message);
         Ok(())
+    }
+
+    /// What the model has not been told yet of tasks in the background that have ended.
+    pub(crate) fn task_news(&mut self, tasks: &dyn TaskRegistry) -> Vec<ContentBlock> {
+        let mut news = Vec::new();
+        let mut told = BTreeSet::new();
+        for task in tasks.list() {
+            let how = match task.state {
+                TaskState::Running => continue,
+                TaskState::Completed(summary) => format!("has completed: {summary}"),
+                TaskState::Failed(summary) => format!("has failed: {summary}"),
+                TaskState::Killed => "was stopped".to_owned(),
+            };
+            if !self.told.contains(&task.id) {
+                let id = &task.id.0;
+                let text = format!("[Background task {id} ({}) {how}]", task.description);
+                news.push(ContentBlock::text(fit_error(&text)));
+            }
+            told.insert(task.id);
+        }
+        self.told = told;
+        news
     }
 
     /// Adds text for the model after what the user said last.
@@ -94,6 +121,21 @@ impl Conversation {
         }
         Ok(())
     }
+}
+
+/// Adds a message. Two of one role in a row become one, as an API would take them.
+pub(crate) fn append(messages: &mut Vec<Message>, message: Message) {
+    match messages.last_mut() {
+        Some(last) if last.role == message.role && message.extra.is_empty() => {
+            last.content.extend(message.content);
+        }
+        Some(_) | None => messages.push(message),
+    }
+}
+
+fn ended(tasks: &dyn TaskRegistry) -> BTreeSet<TaskId> {
+    let ended = tasks.list().into_iter().filter(|task| task.state != TaskState::Running);
+    ended.map(|task| task.id).collect()
 }
 
 fn tool_use_ids(messages: &[Message]) -> HashSet<ToolUseId> {

@@ -90,10 +90,12 @@ impl Looping<'_> {
         .await;
         let mut state = State::default();
         // Without a prompt the conversation goes on from where it is.
-        if !prompt.is_empty()
-            && let Err(error) = self.conversation.push_user(prompt)
-        {
-            return session_error(&error);
+        let mut prompt = prompt;
+        if !prompt.is_empty() {
+            prompt.extend(self.task_news());
+            if let Err(error) = self.conversation.push_user(prompt) {
+                return session_error(&error);
+            }
         }
         loop {
             match self.iterate(state).await {
@@ -252,6 +254,14 @@ impl Looping<'_> {
         Ok(())
     }
 
+    /// What has become of work in the background; sub-agents have other things to do.
+    pub(crate) fn task_news(&mut self) -> Vec<ContentBlock> {
+        match self.env.agent_id {
+            None => self.conversation.task_news(self.env.tasks.as_ref()),
+            Some(_) => Vec::new(),
+        }
+    }
+
     fn turn(&self) -> Turn {
         Turn {
             pool: self.pool.clone(),
@@ -280,8 +290,8 @@ impl Looping<'_> {
         let _gone = self.events.send(event).await;
     }
 
-    /// Closes the run: the log says how it ended, and so does the last event.
-    pub(crate) async fn end(&mut self, terminal: Terminal) {
+    /// Closes the run: the log says how it ended, and so does the summary.
+    pub(crate) async fn end(&mut self, terminal: Terminal) -> RunSummary {
         let repaired = self.conversation.repair_and_log();
         let ended = self
             .conversation
@@ -292,7 +302,7 @@ impl Looping<'_> {
         {
             self.tell(AgentEvent::Warning(error.to_string())).await;
         }
-        let summary = RunSummary {
+        RunSummary {
             result: std::mem::take(&mut self.result),
             terminal,
             turns: self.turns,
@@ -300,8 +310,7 @@ impl Looping<'_> {
             cost_usd: self.env.spending.dollars(),
             session_id: self.env.session_id.clone(),
             permission_denials: std::mem::take(&mut self.denials),
-        };
-        self.tell(AgentEvent::Ended(Box::new(summary))).await;
+        }
     }
 }
 

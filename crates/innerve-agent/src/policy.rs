@@ -72,9 +72,12 @@ impl SharedPolicy {
         self.change(|own| cwd.clone_into(&mut own.cwd));
     }
 
-    /// Sets the agent's mode.
+    /// Sets the agent's mode; `bypassPermissions` only where it is available.
     pub fn set_mode(&self, mode: PermissionMode) {
         self.change(|own| {
+            if mode == PermissionMode::BypassPermissions && !own.made.bypass_available {
+                return;
+            }
             if mode == PermissionMode::Plan && own.mode != PermissionMode::Plan {
                 own.before_plan = Some(own.mode);
             }
@@ -189,6 +192,33 @@ mod tests {
         assert_eq!(mode(None), PermissionMode::AcceptEdits);
         assert_eq!(mode(Some(PermissionMode::Plan)), PermissionMode::Plan);
         assert_eq!(mode(Some(PermissionMode::BypassPermissions)), PermissionMode::AcceptEdits);
+    }
+
+    #[test]
+    fn a_child_in_plan_mode_is_held_back_whatever_its_session_may() {
+        let bypass =
+            |mode| Policy { bypass_available: true, mode, ..Policy::new("/repo", "/home/u") };
+        let parent = SharedPolicy::new(bypass(PermissionMode::BypassPermissions), None);
+        let child = parent.child("/repo".into(), Some(PermissionMode::Plan));
+        assert_eq!(child.current().mode, PermissionMode::Plan);
+        assert!(!child.current().bypass_available);
+        child.set_mode(PermissionMode::BypassPermissions);
+        assert_eq!(child.current().mode, PermissionMode::Plan);
+        assert!(parent.child("/repo".into(), None).current().bypass_available);
+        // A parent that plans has no child that edits.
+        let parent = SharedPolicy::new(
+            Policy { mode: PermissionMode::Plan, ..Policy::new("/repo", "/home/u") },
+            None,
+        );
+        let child = parent.child("/repo".into(), Some(PermissionMode::DontAsk));
+        assert_eq!(child.current().mode, PermissionMode::Plan);
+    }
+
+    #[test]
+    fn bypassing_permissions_is_not_entered_where_it_is_not_available() {
+        let policy = SharedPolicy::new(Policy::new("/repo", "/home/u"), None);
+        policy.set_mode(PermissionMode::BypassPermissions);
+        assert_eq!(policy.current().mode, PermissionMode::Default);
     }
 
     #[test]

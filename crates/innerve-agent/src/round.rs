@@ -42,6 +42,7 @@ impl Looping<'_> {
             stop = stop.or(call.stop);
         }
         content.append(&mut notes);
+        content.append(&mut self.task_news());
         if response.error.is_some() {
             content.push(ContentBlock::text(
                 "[The connection broke off in the middle of your response; the calls that had arrived were run.]",

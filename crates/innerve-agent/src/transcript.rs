@@ -8,6 +8,7 @@ use std::path::Path;
 use innerve_budget::ReplacementRecord;
 use innerve_protocol::{ContentBlock, Message, Role, ToolResult, ToolUse, ToolUseId};
 
+use crate::conversation::append;
 use crate::{LogError, Record};
 
 /// A line of more bytes is not read into memory.
@@ -86,7 +87,7 @@ impl Loader {
             }
             Record::Message { message } => {
                 self.settle(std::slice::from_ref(&message));
-                self.transcript.messages.push(message);
+                append(&mut self.transcript.messages, message);
             }
             Record::ToolStarted { tool_use } => {
                 self.ever_started.insert(tool_use.id.clone());
@@ -124,7 +125,7 @@ impl Loader {
         self.transcript.messages = messages;
         if !self.started.is_empty() {
             let content = self.started.drain(..).map(ContentBlock::ToolUse).collect();
-            self.transcript.messages.push(Message::new(Role::Assistant, content));
+            append(&mut self.transcript.messages, Message::new(Role::Assistant, content));
         }
         let unanswered: Vec<ToolUse> = match self.transcript.messages.last() {
             Some(last) if last.role == Role::Assistant => last.tool_uses().cloned().collect(),
@@ -147,7 +148,7 @@ impl Loader {
             }
         }
         if !results.is_empty() {
-            self.transcript.messages.push(Message::new(Role::User, results));
+            append(&mut self.transcript.messages, Message::new(Role::User, results));
         }
         self.transcript
     }

@@ -317,6 +317,21 @@ impl World {
         Agent::resume(self.env(), transcript).unwrap()
     }
 
+    /// Resumes as soon as a run that was dropped has let go of the log.
+    pub(crate) async fn resume_soon(&self) -> Agent {
+        let retry = async {
+            loop {
+                let (transcript, _) = Transcript::load(&self.log()).unwrap();
+                match Agent::resume(self.env(), transcript) {
+                    Ok(agent) => return agent,
+                    Err(error) => assert_eq!(error.code(), "session:in_use"),
+                }
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::time::timeout(LONG, retry).await.unwrap()
+    }
+
     /// Starts an agent, does one task, and checks what must hold whatever the task was.
     pub(crate) async fn run(&self, prompt: &str) -> Ran {
         let agent = self.start();

@@ -11,7 +11,7 @@ use innerve_protocol::{ContentBlock, Message, ToolResultContent, validate};
 use innerve_tool::{CallContext, Tool, ToolError, ToolOutput, erase};
 use serde_json::{Map, Value, json};
 
-use crate::kit::{Factory, World, check_transcript, finish, last_results};
+use crate::kit::{Factory, World, check_transcript, finish, last_results, texts};
 use crate::script::{Say, Script, answer, call, response};
 
 /// Looks at the session's log from the inside.
@@ -125,8 +125,7 @@ fn a_half_line_is_kept_apart_from_what_follows() {
     log.append(&message("two")).unwrap();
     log.append(&message("three")).unwrap();
     let (transcript, quarantined) = Transcript::load(&path).unwrap();
-    let texts: Vec<_> = transcript.messages.iter().map(Message::plain_text).collect();
-    assert_eq!(texts, ["one", "two", "three"]);
+    assert_eq!(texts(&transcript.messages[0]), ["one", "two", "three"]);
     assert_eq!((quarantined.len(), quarantined[0].line), (1, 2));
 }
 

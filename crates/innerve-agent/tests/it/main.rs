@@ -10,6 +10,7 @@
     reason = "tests fail by panicking, and look at the one case they are about"
 )]
 
+mod chaos;
 mod kit;
 mod log;
 mod looping;

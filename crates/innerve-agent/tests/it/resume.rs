@@ -187,3 +187,21 @@ async fn an_agent_without_a_prompt_goes_on_from_what_was_answered() {
     assert_eq!(ran.summary.result, "Went on.");
     script.check();
 }
+
+#[tokio::test]
+async fn a_prompt_behind_results_needs_no_repair() {
+    let script = Script::new(vec![response([call("a", "Read", json!({}))]), answer("end")]);
+    let mut world = World::new(&script);
+    world.config.max_turns = Some(1);
+    let agent = world.start();
+    finish(agent.run(vec![ContentBlock::text("One.")])).await;
+    finish(agent.run(vec![ContentBlock::text("Two.")])).await;
+    script.check();
+    check_transcript(&agent).await;
+    let log = std::fs::read_to_string(world.log()).unwrap();
+    assert!(!log.contains("\"history\""), "{log}");
+    drop(agent);
+    let before = script.request(1).messages.len();
+    let agent = world.resume();
+    assert_eq!(agent.messages().await.len(), before + 1);
+}

@@ -62,9 +62,14 @@ impl Script {
     /// Fails if an API would have refused a request, or if a conversation's beginning changed between two requests.
     #[track_caller]
     pub(crate) fn check(&self) {
-        assert_eq!(*self.problems.lock().unwrap(), Vec::<String>::new());
+        assert_eq!(self.problems(), Vec::<String>::new());
         let left: Vec<_> = self.lanes.lock().unwrap().values().map(VecDeque::len).collect();
         assert!(left.iter().all(|left| *left == 0), "responses that nobody asked for: {left:?}");
+    }
+
+    /// What an API would have refused.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        self.problems.lock().unwrap().clone()
     }
 
     fn inspect(&self, request: &Request) {

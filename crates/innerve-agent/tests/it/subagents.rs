@@ -11,7 +11,7 @@ use innerve_protocol::ContentBlock;
 use innerve_tool::port::{TaskRegistry as _, TaskState};
 use serde_json::{Value, json};
 
-use crate::kit::{LONG, World, check_transcript, finish, last_results, results};
+use crate::kit::{LONG, World, check_transcript, finish, last_results, results, texts};
 use crate::script::{Say, Script, answer, call, cut, fail, response, text, usage};
 
 fn agent_call(id: &str, input: Value) -> Vec<Say> {
@@ -405,4 +405,42 @@ async fn children_in_one_response_run_one_after_the_other_and_are_answered_in_or
     let sent = last_results(requests.last().unwrap());
     assert_eq!(sent[0], ("one".to_owned(), "first (0 tools)".to_owned()));
     assert_eq!(sent[1], ("two".to_owned(), "second (0 tools)".to_owned()));
+}
+
+#[tokio::test]
+async fn the_model_is_told_once_that_work_in_the_background_has_ended() {
+    let script = Script::with_lanes([
+        (
+            "main",
+            vec![
+                response([agent_call("p", json!({ "prompt": "child", "background": true }))]),
+                response([call("q", "Edit", json!({ "gate": "later" }))]),
+                response([call("r", "Edit", json!({}))]),
+                answer("end"),
+            ],
+        ),
+        ("child", vec![answer("Found it.")]),
+    ]);
+    let world = World::new(&script);
+    let agent = world.start();
+    let run = agent.run(vec![ContentBlock::text("main task")]);
+    world.board.wait_for("start q").await;
+    let ended = async {
+        while world.tasks.list()[0].state == TaskState::Running {
+            tokio::task::yield_now().await;
+        }
+    };
+    assert!(tokio::time::timeout(LONG, ended).await.is_ok());
+    world.board.open("later");
+    finish(run).await;
+    script.check();
+    let messages = agent.messages().await;
+    let news: Vec<(usize, String)> = messages
+        .iter()
+        .enumerate()
+        .flat_map(|(place, message)| texts(message).into_iter().map(move |text| (place, text)))
+        .filter(|(_, text)| text.starts_with("[Background task"))
+        .collect();
+    assert_eq!(news.len(), 1, "{news:?}");
+    assert!(news[0].0 == 4 && news[0].1.contains("has completed: Found it."), "{news:?}");
 }

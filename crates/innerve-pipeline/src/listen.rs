@@ -50,17 +50,7 @@ impl Call<'_> {
             tool: Some(self.name.clone()),
             fields,
         };
-        let runs = listening.into_iter().map(|hook| {
-            let event = event.clone();
-            // The call to `run` itself may panic, hence the block around it.
-            let run = AssertUnwindSafe(async move { hook.run(event).await }).catch_unwind();
-            run.map(|outcome| {
-                outcome.unwrap_or_else(|payload| {
-                    drop(payload);
-                    broken(name)
-                })
-            })
-        });
+        let runs = listening.into_iter().map(|hook| speak(hook, event.clone()));
         let mut outcome =
             join_all(runs).await.into_iter().fold(HookOutcome::default(), HookOutcome::and);
         self.remarks.context.append(&mut outcome.context);
@@ -69,6 +59,18 @@ impl Call<'_> {
             self.remarks.stop.get_or_insert(why);
         }
         outcome
+    }
+}
+
+/// Runs a hook. The call to [`Hook::run`] itself may panic as well, hence the block around it.
+async fn speak(hook: &dyn Hook, event: HookEvent) -> HookOutcome {
+    let name = event.name;
+    match AssertUnwindSafe(async move { hook.run(event).await }).catch_unwind().await {
+        Ok(outcome) => outcome,
+        Err(payload) => {
+            drop(payload);
+            broken(name)
+        }
     }
 }
 

@@ -29,7 +29,7 @@ pub struct StepReport<'a> {
     pub tool: &'a str,
     /// The step.
     pub step: Step,
-    /// How long it took.
+    /// How long it took; zero without a clock.
     pub elapsed: Duration,
     /// The stable code of what ended the call here; `None` if it goes on.
     pub ended: Option<&'a str>,

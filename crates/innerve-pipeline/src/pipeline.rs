@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 use innerve_budget::ResultStore;
@@ -203,7 +203,8 @@ pub(crate) struct Call<'a> {
     pub(crate) remarks: Remarks,
     /// The step that is under way.
     pub(crate) at: Step,
-    since: Instant,
+    /// When the step began, if there is a clock.
+    since: Option<Instant>,
 }
 
 impl<'a> Call<'a> {
@@ -215,7 +216,7 @@ impl<'a> Call<'a> {
             name: requested.tool_use.name.clone(),
             remarks: Remarks::default(),
             at: Step::LookUp,
-            since: Instant::now(),
+            since: pipeline.clock.as_ref().map(|clock| clock.instant()),
         }
     }
 
@@ -226,8 +227,11 @@ impl<'a> Call<'a> {
 
     /// Reports a step, and the code of what ended the call in it.
     pub(crate) fn report(&mut self, step: Step, ended: Option<&str>) {
-        let elapsed = self.since.elapsed();
-        self.since = Instant::now();
+        let now = self.pipeline.clock.as_ref().map(|clock| clock.instant());
+        let elapsed = now
+            .zip(self.since)
+            .map_or(Duration::ZERO, |(now, since)| now.saturating_duration_since(since));
+        self.since = now;
         self.at = Step::ALL.get(usize::from(step.number())).copied().unwrap_or(step);
         let ended = ended.map(safe_class);
         let report = StepReport { tool_use_id: &self.id, tool: &self.name, step, elapsed, ended };

@@ -244,7 +244,7 @@ impl Finished<'_> {
         let next = end.map_or(Next::Stay, |end| directory::next(&self.start.cwd, &end, session));
         match next {
             Next::Stay if !notes.is_empty() => {
-                changes.push(SessionChange::SetCwd(original.clone()))
+                changes.push(SessionChange::SetCwd(original.clone()));
             }
             Next::Stay => {}
             Next::Move(directory) => changes.push(SessionChange::SetCwd(directory)),

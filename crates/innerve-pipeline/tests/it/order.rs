@@ -41,6 +41,18 @@ fn steps_are_numbered_from_one_and_named_once() {
     assert_eq!(names.len(), 14);
 }
 
+#[test]
+fn a_run_may_move_between_threads() {
+    fn check<T: Send>(_: &T) {}
+    let bench = Bench::new(Probe::default());
+    let requested = innerve_pipeline::Requested::new(innerve_protocol::ToolUse::new(
+        "call_1",
+        "Agent",
+        serde_json::json!({}),
+    ));
+    check(&bench.pipeline.run(requested, &bench.turn));
+}
+
 /// Panics at every step.
 struct Fragile;
 

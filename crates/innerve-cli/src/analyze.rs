@@ -1,6 +1,6 @@
 //! `innerve analyze`: what bash would run, for people and as JSON lines.
 
-use std::io::{self, BufRead as _, Write as _};
+use std::io::{self, Write as _};
 
 use innerve_bash::{Analysis, Class, Command, Effects, OpaqueReason, Span, Word, analyze_in};
 use serde::{Deserialize, Serialize};
@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::args::AnalyzeArguments;
 use crate::exit::{Exit, Failure};
+use crate::jsonl::answer_lines;
 use crate::output::{self, broken_pipe_is_success};
 
 /// A line of `--jsonl` input.
@@ -72,27 +73,17 @@ pub(crate) fn analyze(arguments: &AnalyzeArguments) -> Result<Exit, Failure> {
     broken_pipe_is_success(printed)
 }
 
-/// One object per line in, one per line out, flushed per line; a line that is not valid is answered and skipped.
+/// One object per line in, one per line out; a line that is not valid is answered, too.
 fn lines() -> io::Result<()> {
-    let mut output = io::stdout().lock();
-    for line in io::stdin().lock().split(b'\n') {
-        let line = line?;
-        if line.trim_ascii().is_empty() {
-            continue;
+    answer_lines(|line, output| match serde_json::from_slice::<Line>(line) {
+        Ok(line) => {
+            let analysis = analyze_in(&line.command, line.cwd.as_deref());
+            Ok(serde_json::to_writer(output, &answer(Some(line.id), &analysis))?)
         }
-        match serde_json::from_slice::<Line>(&line) {
-            Ok(line) => {
-                let analysis = analyze_in(&line.command, line.cwd.as_deref());
-                serde_json::to_writer(&mut output, &answer(Some(line.id), &analysis))?;
-            }
-            Err(error) => {
-                serde_json::to_writer(&mut output, &output::line_error(&line, &error.to_string()))?;
-            }
+        Err(error) => {
+            Ok(serde_json::to_writer(output, &output::line_error(line, &error.to_string()))?)
         }
-        output.write_all(b"\n")?;
-        output.flush()?;
-    }
-    Ok(())
+    })
 }
 
 fn answer(id: Option<Value>, analysis: &Analysis) -> Answer<'_> {

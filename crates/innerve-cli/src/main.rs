@@ -9,6 +9,7 @@ mod converse;
 mod exit;
 mod instructions;
 mod interrupts;
+mod jsonl;
 mod output;
 mod provider;
 mod run;

@@ -1,6 +1,5 @@
 //! `--jsonl`: one question per line, each with settings of its own.
 
-use std::io::{self, BufRead as _, Write as _};
 use std::path::Path;
 
 use innerve_permission::{Layer, PermissionMode, Policy, RuleSource, merge};
@@ -11,6 +10,7 @@ use serde_json::{Value, json};
 use super::{Classifier, HookAnswer, Printed, Question, absolute, answer, judge};
 use crate::args::PolicyArguments;
 use crate::exit::Failure;
+use crate::jsonl::answer_lines;
 use crate::output;
 use crate::wire::{Workplace, warning_text};
 
@@ -66,25 +66,13 @@ pub(super) fn answer_all(arguments: &PolicyArguments) -> Result<Printed, Failure
         Failure::new(format!("the current directory cannot be read: {error}"))
     })?)?;
     let pool = workplace.pool_for_show();
-    Ok(answer_lines(&workplace, &pool, arguments))
-}
-
-fn answer_lines(workplace: &Workplace, pool: &ToolPool, arguments: &PolicyArguments) -> Printed {
-    let mut output = io::stdout().lock();
-    for line in io::stdin().lock().split(b'\n') {
-        let line = line?;
-        if line.trim_ascii().is_empty() {
-            continue;
-        }
-        let answered = serde_json::from_slice::<Line>(&line)
+    Ok(answer_lines(|text, output| {
+        let answered = serde_json::from_slice::<Line>(text)
             .map_err(|error| error.to_string())
-            .and_then(|line| answer_line(line, workplace, pool, arguments));
-        let value = answered.unwrap_or_else(|problem| output::line_error(&line, &problem));
-        serde_json::to_writer(&mut output, &value)?;
-        output.write_all(b"\n")?;
-        output.flush()?;
-    }
-    Ok(())
+            .and_then(|line| answer_line(line, &workplace, &pool, arguments));
+        let value = answered.unwrap_or_else(|problem| output::line_error(text, &problem));
+        Ok(serde_json::to_writer(output, &value)?)
+    }))
 }
 
 fn answer_line(

@@ -12,7 +12,9 @@ use innerve_agent::{
 };
 use innerve_permission::facts::{Need, Place};
 use innerve_permission::{CallFacts, NoDisk, PermissionMode, Policy, Preview};
-use innerve_pipeline::{Answer, ApprovalRequest, Approver, Pipeline};
+use innerve_pipeline::{
+    Answer, ApprovalRequest, Approver, Hook, HookEvent, HookEventName, HookOutcome, Pipeline,
+};
 use innerve_protocol::{ContentBlock, Message, Request, SessionId, ToolResultContent, validate};
 use innerve_tool::port::{Isolation, SubagentOutcome, SubagentRequest, TaskRegistry};
 use innerve_tool::{
@@ -232,6 +234,19 @@ impl Approver for Person {
     }
 }
 
+/// Says this before every call of this tool.
+struct Before(&'static str, HookOutcome);
+
+impl Hook for Before {
+    fn listens(&self, event: HookEventName, tool: Option<&str>) -> bool {
+        event == HookEventName::PreToolUse && tool == Some(self.0)
+    }
+    fn run(&self, _: HookEvent) -> BoxFuture<'_, HookOutcome> {
+        let outcome = self.1.clone();
+        Box::pin(async { outcome })
+    }
+}
+
 /// Everything around an agent.
 pub(crate) struct World {
     pub(crate) folder: tempfile::TempDir,
@@ -275,6 +290,12 @@ impl World {
         answer: impl Fn(&ApprovalRequest) -> Answer + Send + Sync + 'static,
     ) -> Self {
         self.pipeline = self.pipeline.with_approver(Arc::new(Person(Box::new(answer))));
+        self
+    }
+
+    /// Hooks that say this before every call of this tool.
+    pub(crate) fn hook(mut self, tool: &'static str, outcome: HookOutcome) -> Self {
+        self.pipeline = self.pipeline.with_hook(Arc::new(Before(tool, outcome)));
         self
     }
 

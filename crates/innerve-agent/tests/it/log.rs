@@ -1,6 +1,6 @@
 //! The session log: written before and after, locked, and honest about a disk that is full.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
@@ -191,7 +191,8 @@ const FULL: &str = "INNERVE_TEST_FULL_DISK";
 /// Runs in a process of its own, whose files may not grow beyond a few kilobytes.
 #[tokio::test]
 async fn on_a_full_disk() {
-    let Some(folder) = std::env::var_os(FULL) else { return };
+    let Some(folder) = std::env::var_os(FULL).map(PathBuf::from) else { return };
+    half_a_line_and_then_room(&folder.with_extension("jsonl"));
     let turn = |number: u32| {
         response([
             call(&format!("r{number}"), "Read", json!({ "size": 3_000 })),
@@ -201,7 +202,7 @@ async fn on_a_full_disk() {
     let script = Script::new((0..20).map(turn).collect::<Vec<Vec<Say>>>());
     let world = World::new(&script);
     let mut env = world.env();
-    env.folder = folder.into();
+    env.folder = folder;
     let agent = Agent::start(env).unwrap();
     let ran = finish(agent.run(vec![ContentBlock::text("Do it.")])).await;
     assert_eq!(ran.reason(), TerminalReason::SessionError);
@@ -214,6 +215,22 @@ async fn on_a_full_disk() {
     for note in world.board.notes().iter().filter_map(|note| note.strip_prefix("start ")) {
         assert!(log.contains(&format!("\"{note}\"")), "{note} ran unlogged");
     }
+}
+
+/// A write that fails in the middle of a line does not spoil the next one.
+fn half_a_line_and_then_room(path: &Path) {
+    let log = SessionLog::open(path).unwrap();
+    let long = Record::Message { message: Message::user("long ".repeat(300)) };
+    while log.append(&long).is_ok() {}
+    let written = std::fs::read(path).unwrap();
+    let lines = written.split(|byte| *byte == b'\n').count() - 1;
+    // Room comes back, and half a line stays.
+    let end = written.iter().position(|byte| *byte == b'\n').unwrap() + 100;
+    std::fs::File::options().write(true).open(path).unwrap().set_len(end as u64).unwrap();
+    log.append(&Record::Message { message: Message::user("short") }).unwrap();
+    let (transcript, quarantined) = Transcript::load(path).unwrap();
+    assert!(lines >= 2 && quarantined.len() == 1);
+    assert_eq!(texts(&transcript.messages[0]).last().unwrap(), "short");
 }
 
 #[cfg(unix)]

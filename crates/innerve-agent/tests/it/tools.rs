@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use innerve_agent::{AgentEvent, TerminalReason};
 use innerve_model::ErrorClass;
-use innerve_pipeline::{Answer, Outcome};
+use innerve_pipeline::{Answer, HookDecision, HookOutcome, Outcome};
 use innerve_protocol::{ContentBlock, StopReason};
 use serde_json::{Value, json};
 
@@ -510,4 +510,44 @@ async fn stop_reasons_and_calls_do_not_disturb_each_other() {
     ]);
     let world = World::new(&script);
     assert_eq!(world.run("Do it.").await.ended().len(), 1);
+}
+
+#[tokio::test]
+async fn a_hook_that_stops_or_defers_ends_the_run_after_every_call_is_answered() {
+    let stopping = HookOutcome { stop: Some("enough".to_owned()), ..HookOutcome::default() };
+    let deferring = HookOutcome { decision: Some(HookDecision::Defer), ..HookOutcome::default() };
+    for (outcome, words) in [(stopping, "enough"), (deferring, "deferred")] {
+        let script = Script::new(vec![response([calls(&[
+            ("Read", json!({})),
+            ("Edit", json!({})),
+            ("Bash", json!({})),
+        ])])]);
+        let world = World::new(&script).hook("Edit", outcome);
+        let agent = world.start();
+        let ran = finish(agent.run(vec![ContentBlock::text("Do it.")])).await;
+        assert_eq!(ran.reason(), TerminalReason::HookStopped);
+        assert!(ran.summary.terminal.message.contains(words), "{}", ran.summary.terminal.message);
+        let messages = agent.messages().await;
+        let sent = results(messages.last().unwrap());
+        assert_eq!(sent[0].1, "a in /repo");
+        assert!(sent[2].1.contains("not executed"), "{sent:?}");
+        assert_eq!(world.board.notes(), ["start a", "end a"]);
+        check_transcript(&agent).await;
+        script.check();
+    }
+}
+
+#[tokio::test]
+async fn what_hooks_say_to_the_model_comes_behind_the_results() {
+    let outcome =
+        HookOutcome { context: vec!["Mind the gap.".to_owned()], ..HookOutcome::default() };
+    let script = Script::new(vec![
+        response([calls(&[("Edit", json!({})), ("Read", json!({}))])]),
+        answer("end"),
+    ]);
+    World::new(&script).hook("Edit", outcome).run("Do it.").await;
+    let second = script.request(1);
+    let last = second.messages.last().unwrap();
+    assert_eq!(results(last).len(), 2);
+    assert_eq!(texts(last), ["Mind the gap."]);
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use innerve_permission::{Behavior, Origin, PermissionMode, Policy, Rule, RuleSource};
+use innerve_permission::{Behavior, Origin, PathFacts, PermissionMode, Policy, Rule, RuleSource};
 use innerve_pipeline::{Grant, GrantScope, PolicySource, is_no_looser};
 
 /// Saves a rule that a person granted for good.
@@ -18,6 +18,7 @@ pub struct SharedPolicy {
     base: Arc<Mutex<Arc<Policy>>>,
     own: Mutex<Own>,
     saver: Option<Arc<dyn RuleSaver>>,
+    disk: Option<Arc<dyn PathFacts>>,
 }
 
 struct Own {
@@ -43,7 +44,14 @@ impl SharedPolicy {
             seen: Arc::clone(&policy),
             made: Arc::clone(&policy),
         };
-        Self { base: Arc::new(Mutex::new(policy)), own: Mutex::new(own), saver }
+        Self { base: Arc::new(Mutex::new(policy)), own: Mutex::new(own), saver, disk: None }
+    }
+
+    /// Asks `disk` anew where rules and directories lead through links whenever the directory or the rules change.
+    #[must_use]
+    pub fn following(mut self, disk: Arc<dyn PathFacts>) -> Self {
+        self.disk = Some(disk);
+        self
     }
 
     /// The policy of a sub-agent that starts in `cwd`: the same rules, and a mode that can only be tighter.
@@ -63,8 +71,9 @@ impl SharedPolicy {
             seen: Arc::clone(&base),
             made: Arc::clone(&base),
         };
-        own.remake(base);
-        Self { base: Arc::clone(&self.base), own: Mutex::new(own), saver: self.saver.clone() }
+        let disk = self.disk.clone();
+        own.remake(base, disk.as_deref());
+        Self { base: Arc::clone(&self.base), own: Mutex::new(own), saver: self.saver.clone(), disk }
     }
 
     /// Moves the agent to another directory.
@@ -110,18 +119,22 @@ impl SharedPolicy {
         let base = Arc::clone(&lock(&self.base));
         let mut own = lock(&self.own);
         change(&mut own);
-        own.remake(base);
+        own.remake(base, self.disk.as_deref());
     }
 }
 
 impl Own {
-    fn remake(&mut self, base: Arc<Policy>) {
-        self.made = Arc::new(Policy {
+    fn remake(&mut self, base: Arc<Policy>, disk: Option<&dyn PathFacts>) {
+        let mut made = Policy {
             cwd: self.cwd.clone(),
             mode: self.mode,
             bypass_available: self.may_bypass && base.bypass_available,
             ..(*base).clone()
-        });
+        };
+        if let Some(disk) = disk {
+            made.follow_links(disk);
+        }
+        self.made = Arc::new(made);
         self.seen = base;
     }
 }
@@ -131,7 +144,7 @@ impl PolicySource for SharedPolicy {
         let base = Arc::clone(&lock(&self.base));
         let mut own = lock(&self.own);
         if !Arc::ptr_eq(&base, &own.seen) {
-            own.remake(base);
+            own.remake(base, self.disk.as_deref());
         }
         Arc::clone(&own.made)
     }

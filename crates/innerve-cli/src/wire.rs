@@ -154,7 +154,7 @@ impl Workplace {
             config: Arc::new(config),
             model: chosen.model,
             pipeline,
-            policy: Arc::new(SharedPolicy::new(policy, self.saver.clone())),
+            policy: Arc::new(self.shared(policy)),
             tools: Arc::new(self.tools(SessionEnv::results_folder(&folder), Reading::Tracked)),
             tasks: Arc::clone(&self.tasks) as _,
             denials: Arc::default(),
@@ -174,7 +174,7 @@ impl Workplace {
         let tools = self.tools(SessionEnv::results_folder(&folder), Reading::Assumed);
         let pool = tools.pool_without_agents(&self.tasks);
         let pool = ToolPool::assemble(pool, |name| policy.rules.removes_tool(name));
-        let turn = Turn::new(pool, Arc::new(SharedPolicy::new(policy, self.saver.clone())));
+        let turn = Turn::new(pool, Arc::new(self.shared(policy)));
         (pipeline, turn)
     }
 
@@ -191,6 +191,10 @@ impl Workplace {
             Watch::Nothing => pipeline,
             Watch::Trace => pipeline.with_observer(Arc::new(Trace)),
         }
+    }
+
+    fn shared(&self, policy: Policy) -> SharedPolicy {
+        SharedPolicy::new(policy, self.saver.clone()).following(Arc::clone(&self.disk))
     }
 
     fn tools(&self, results: PathBuf, reading: Reading) -> BuiltinTools {

@@ -7,6 +7,7 @@
 mod decision;
 pub mod facts;
 mod layers;
+mod lint;
 mod mode;
 mod paths;
 mod permit;
@@ -20,6 +21,7 @@ pub use decision::{
 };
 pub use facts::{CallFacts, Effect, EffectSet, Need, Part, PathTarget, Place, Target};
 pub use layers::{Layer, PermissionSettings, Warning, merge};
+pub use lint::{Finding, LintCode, Severity, lint, lint_layers};
 pub use mode::{PermissionMode, UnknownMode};
 pub use paths::{NoDisk, PathFacts, ResolvedPath};
 pub use permit::{Approval, Approver, Judgement, Permit, Preview, Refused, judge};

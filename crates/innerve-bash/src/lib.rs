@@ -15,6 +15,7 @@ mod directory;
 mod judge;
 mod raw;
 mod read;
+mod second;
 mod secrets;
 mod tree;
 mod variables;

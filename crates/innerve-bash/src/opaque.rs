@@ -32,6 +32,8 @@ pub enum OpaqueCode {
     ChangesState,
     /// A wrapper (`env`, `xargs`) with options that are not fully known.
     Wrapper,
+    /// The two readers of this crate do not find the same commands, words and redirections.
+    Disagreement,
 }
 
 impl OpaqueCode {
@@ -46,6 +48,7 @@ impl OpaqueCode {
             Self::EvaluatesData => "evaluates_data",
             Self::ChangesState => "changes_state",
             Self::Wrapper => "wrapper",
+            Self::Disagreement => "disagreement",
         }
     }
 }

@@ -19,6 +19,7 @@ use tree_sitter::Node;
 use crate::directory::Directory;
 use crate::judge::Found;
 use crate::opaque::Refusal;
+use crate::second::SecondOpinion;
 use crate::tree::Fault;
 use crate::{Context, OpaqueCode, Redirection, Span, raw, tree};
 
@@ -118,6 +119,8 @@ pub(crate) struct Reader<'a> {
     heredocs: usize,
     /// Where the here-documents start whose lines go on with commands that are read elsewhere.
     continued_heredocs: Vec<usize>,
+    /// What the other reader found in this text; nothing where the text is refused anyway.
+    second: Option<SecondOpinion<'a>>,
 }
 
 impl<'a> Reader<'a> {
@@ -135,6 +138,7 @@ impl<'a> Reader<'a> {
             around: Vec::new(),
             heredocs: 0,
             continued_heredocs: Vec::new(),
+            second: None,
         }
     }
 
@@ -173,11 +177,22 @@ impl<'a> Reader<'a> {
                 root,
             ));
         }
+        if self.findings.refusal.is_none() {
+            self.second = Some(SecondOpinion::of(self.text));
+        }
         let before = self.findings.found.len();
         let children = self.children(root, Blanks::AndNewlines, scope)?;
         self.statements(&children, scope)?;
+        let dispute = self.second.as_ref().and_then(SecondOpinion::dispute);
         if self.findings.found.len() == before && self.findings.refusal.is_none() {
             return Err(self.refusal(OpaqueCode::Syntax, "there is no command in the text", root));
+        }
+        if let Some(start) = dispute {
+            return Err(Refusal::new(
+                OpaqueCode::Disagreement,
+                "two ways of reading this text do not find the same commands",
+                self.span(start, self.text.len()),
+            ));
         }
         Ok(())
     }
@@ -205,6 +220,7 @@ impl<'a> Reader<'a> {
             around: Vec::new(),
             heredocs: 0,
             continued_heredocs: Vec::new(),
+            second: None,
         };
         inner.read(scope);
         Ok(())
@@ -221,6 +237,13 @@ impl<'a> Reader<'a> {
 
     fn refusal(&self, code: OpaqueCode, message: impl Into<String>, node: Node<'_>) -> Refusal {
         Refusal::new(code, message, self.span(node.start_byte(), node.end_byte()))
+    }
+
+    /// Has the other reader compare what stands at `node` with what it found there.
+    fn compare(&mut self, node: Node<'_>, simple: &Simple<'_>) {
+        if let Some(second) = &mut self.second {
+            second.compare(node.start_byte(), simple);
+        }
     }
 
     /// Refuses `node` as a construct that is not on the positive list.
@@ -261,6 +284,11 @@ impl<'a> Reader<'a> {
                     .construct("blanks or line continuations are not read alike here", node);
             }
             end = child.end_byte();
+            let is_keyword = !child.is_named()
+                && child.kind().starts_with(|byte: char| byte.is_ascii_lowercase());
+            if is_keyword && !is_separator(self.byte(end)) {
+                return self.construct("a keyword touches what follows it", child);
+            }
             if child.kind() == "comment" {
                 self.comment(child, scope)?;
             } else {
@@ -362,6 +390,11 @@ impl<'a> Reader<'a> {
             kind => self.construct(format!("`{kind}` is not analyzed"), node),
         }
     }
+}
+
+/// Whether a byte ends an unquoted word.
+fn is_separator(byte: u8) -> bool {
+    matches!(byte, 0 | b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')')
 }
 
 /// Which blanks are skipped.

@@ -23,6 +23,9 @@ impl Reader<'_> {
         if !own.words.is_empty() {
             return self.construct("words follow a redirection of a compound command", node);
         }
+        if !own.redirections.is_empty() {
+            self.compare(node, &own);
+        }
         let outer = self.around.len();
         let before = self.findings.found.len();
         for redirection in &own.redirections {

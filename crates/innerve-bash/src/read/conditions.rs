@@ -90,6 +90,7 @@ impl<'a> Reader<'a> {
         if simple.words.len() != count {
             return self.construct("words follow a redirection of a condition", node);
         }
+        self.compare(node, &simple);
         self.run(simple, scope)
     }
 

@@ -91,6 +91,7 @@ impl<'a> Reader<'a> {
             });
         }
         simple.span = self.span(node.start_byte(), end);
+        self.compare(node, &simple);
         self.run(simple, scope)
     }
 

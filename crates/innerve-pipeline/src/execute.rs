@@ -39,7 +39,7 @@ impl Call<'_> {
                     Either::Left((Err(error), _))
                         if error.code() == code::INTERRUPTED && why.code() != error.code() =>
                     {
-                        Err(why)
+                        Err(why.with_changes(error.changes().to_vec()))
                     }
                     // What it had to say on being stopped is better than our own words.
                     Either::Left((outcome, _)) => outcome,

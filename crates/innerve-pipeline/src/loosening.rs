@@ -1,5 +1,7 @@
 //! Which changes of a session need somebody's approval: those after which something runs unasked that would not before.
 
+use std::path::Path;
+
 use innerve_permission::{PermissionMode as Mode, Policy};
 use innerve_tool::SessionChange;
 
@@ -32,7 +34,11 @@ pub(crate) fn needs_approval(policy: &Policy, change: &SessionChange) -> bool {
         SessionChange::LeavePlan | SessionChange::AddDirectories(_) => true,
         // Allow rules hold in the current directory, wherever it is.
         SessionChange::SetCwd(path) | SessionChange::SetRoot(path) => {
-            !policy.working_directories().any(|directory| path.starts_with(directory))
+            let holds = |directory: &Path| {
+                let mut real = policy.links.iter().filter(|(given, _)| given == directory);
+                path.starts_with(directory) || real.any(|(_, real)| path.starts_with(real))
+            };
+            !policy.working_directories().any(holds)
         }
         SessionChange::LoadTools(_) | SessionChange::SetTodos(_) => false,
     }

@@ -133,6 +133,30 @@ async fn entering_plan_mode_needs_an_approval_where_plan_holds_nothing_back() {
     assert!(bench.path("a").await.changes.is_empty());
 }
 
+#[tokio::test]
+async fn a_move_is_inside_a_working_directory_that_is_a_link_too() {
+    let probe = Probe::doing(|_| async {
+        let moves = ["/disk/repo/src", "/disk/repository"];
+        Ok(changing(moves.map(|path| SessionChange::SetCwd(PathBuf::from(path))).into()))
+    });
+    let bench = Bench::new(probe);
+    let link = (PathBuf::from("/repo"), PathBuf::from("/disk/repo"));
+    bench.rules.0.lock().unwrap().links.push(link);
+    let changes = bench.path("a").await.changes;
+    assert_eq!(changes, [SessionChange::SetCwd(PathBuf::from("/disk/repo/src"))]);
+}
+
+#[tokio::test]
+async fn changes_of_a_failed_call_hold_within_the_same_bounds() {
+    let probe = Probe::doing(|_| async {
+        Err(ToolError::new(innerve_tool::code::FAILED, "exit code 1").with_changes(wishes()))
+    });
+    let settled = Bench::new(probe).path("a").await;
+    assert!(settled.result.failed());
+    assert_eq!(settled.changes.len(), 4, "{:?}", settled.changes);
+    assert_eq!(settled.notices.len(), 6);
+}
+
 #[test]
 fn i3_no_mode_is_entered_unasked_in_which_more_runs_unasked() {
     use PermissionMode::{AcceptEdits, Auto, Bubble, BypassPermissions, Default, DontAsk, Plan};

@@ -1,9 +1,16 @@
 //! The command line: verbs, flags and their help.
 
+mod rules;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use innerve_permission::PermissionMode;
+
+pub(crate) use rules::{
+    HookArguments, HookHost, RulesArguments, RulesLintArguments, RulesListArguments,
+    RulesReplayArguments, RulesTestArguments, RulesVerb,
+};
 
 /// A coding agent at your terminal, and a permission check for others.
 #[derive(Debug, Parser)]
@@ -35,6 +42,10 @@ pub(crate) enum Verb {
     Tools(ToolsArguments),
     /// Trusts this workspace: what its own settings files allow counts from then on.
     Trust(TrustArguments),
+    /// Lists, lints, tests and replays permission rules.
+    Rules(Box<RulesArguments>),
+    /// Answers the permission hook of another agent.
+    Hook(HookArguments),
 }
 
 /// Where the policy comes from.

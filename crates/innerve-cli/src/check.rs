@@ -1,7 +1,7 @@
 //! `innerve check`: would this tool use be allowed, and why.
 
-mod explain;
-mod lines;
+pub(crate) mod explain;
+pub(crate) mod lines;
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;

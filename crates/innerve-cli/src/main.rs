@@ -7,11 +7,15 @@ mod chat;
 mod check;
 mod converse;
 mod exit;
+mod hook;
 mod instructions;
 mod interrupts;
+mod jsonc;
+mod judging;
 mod jsonl;
 mod output;
 mod provider;
+mod rules;
 mod run;
 mod sessions;
 mod settings;
@@ -30,7 +34,10 @@ use crate::args::{Arguments, Verb};
 use crate::exit::{Exit, Failure};
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return hook::exit_for_usage(&error),
+    };
     let exit = match dispatch(arguments) {
         Ok(exit) => exit,
         Err(failure) => {
@@ -48,6 +55,8 @@ fn dispatch(arguments: Arguments) -> Result<Exit, Failure> {
         Some(Verb::Check(arguments)) => check::check(&arguments),
         Some(Verb::Analyze(arguments)) => analyze::analyze(&arguments),
         Some(Verb::Call(arguments)) => with_runtime(call::call(*arguments)),
+        Some(Verb::Rules(arguments)) => rules::rules(&arguments),
+        Some(Verb::Hook(arguments)) => Ok(hook::hook(&arguments)),
         Some(Verb::Trust(arguments)) => trust::trust(&arguments),
         Some(Verb::Tools(arguments)) => with_runtime(async move { tools::tools(&arguments) }),
     }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use innerve_agent::RuleSaver;
 use innerve_permission::{Behavior, PathFacts, Policy, Warning};
-use innerve_settings::{DiskPaths, Flags, Locations, Settings, save_rule};
+use innerve_settings::{
+    DiskPaths, Flags, Loaded, Locations, Settings, SettingsError, save_rule,
+};
 use serde_json::json;
 
 use crate::args::PolicyArguments;
@@ -23,14 +25,8 @@ pub(crate) struct Found {
 /// The settings files and flags that count in `cwd`.
 pub(crate) fn find(cwd: &Path, arguments: &PolicyArguments) -> Result<Found, Failure> {
     let locations = locations(cwd)?;
-    let inline = json!({ "permissions": {
-        "allow": arguments.allow, "ask": arguments.ask, "deny": arguments.deny,
-        "additionalDirectories": arguments.add_dir,
-    } });
-    let flags =
-        Flags { settings: arguments.settings.clone(), inline: Some(inline), trusted: false };
-    let loaded =
-        Settings::load(&locations, &flags).map_err(|error| Failure::usage(error.to_string()))?;
+    let loaded = load(&locations, arguments, false)
+        .map_err(|error| Failure::usage(error.to_string()))?;
     let disk = Arc::new(DiskPaths);
     let saver =
         ToLocalSettings { file: locations.local_settings(), trusted: loaded.settings.trusted };
@@ -42,6 +38,20 @@ pub(crate) fn find(cwd: &Path, arguments: &PolicyArguments) -> Result<Found, Fai
         saver: (!loaded.settings.permissions.managed_rules_only)
             .then(|| Arc::new(saver) as Arc<dyn RuleSaver>),
     })
+}
+
+/// The settings files and flags as they are; `trusted` takes the workspace as trusted whatever was remembered.
+pub(crate) fn load(
+    locations: &Locations,
+    arguments: &PolicyArguments,
+    trusted: bool,
+) -> Result<Loaded, SettingsError> {
+    let inline = json!({ "permissions": {
+        "allow": arguments.allow, "ask": arguments.ask, "deny": arguments.deny,
+        "additionalDirectories": arguments.add_dir,
+    } });
+    let flags = Flags { settings: arguments.settings.clone(), inline: Some(inline), trusted };
+    Settings::load(locations, &flags)
 }
 
 /// No settings at all.

@@ -6,7 +6,7 @@ use super::Question;
 use crate::output::{BOLD, DIM, GREEN, RED, YELLOW, outcome_name, plain};
 
 /// The answer as text.
-pub(super) fn for_people(resolution: &Resolution, question: &Question, explain: bool) -> String {
+pub(crate) fn for_people(resolution: &Resolution, question: &Question, explain: bool) -> String {
     let (style, word) = match resolution.verdict {
         Verdict::Decided(Decision::Allow) => (GREEN, "allow"),
         Verdict::Decided(Decision::Ask) => (YELLOW, "ask"),
@@ -55,7 +55,7 @@ pub(super) fn for_people(resolution: &Resolution, question: &Question, explain: 
 }
 
 /// The reason with the place of the rule.
-fn because(reason: &Reason) -> String {
+pub(crate) fn because(reason: &Reason) -> String {
     let mut text = plain(&reason.message);
     let mut place = Vec::new();
     if let Some(rule) = reason.rule.as_ref().filter(|rule| !reason.message.contains(rule.as_str()))

@@ -43,8 +43,8 @@ struct Line {
 
 /// The settings of one source, given in the line.
 #[derive(Deserialize)]
-struct Source {
-    #[serde(rename = "source")]
+pub(crate) struct Source {
+    #[serde(rename = "source", default = "project")]
     kind: String,
     root: Option<String>,
     /// Whatever a settings file may hold.
@@ -54,6 +54,10 @@ struct Source {
 
 fn bash() -> String {
     "Bash".to_owned()
+}
+
+fn project() -> String {
+    "project".to_owned()
 }
 
 fn yes() -> bool {
@@ -139,7 +143,8 @@ fn policy(
     Ok((policy, warnings))
 }
 
-fn layer(source: &Source, trusted: bool, cwd: &Path, home: &Path) -> Result<Layer, String> {
+/// The source as a layer of settings.
+pub(crate) fn layer(source: &Source, trusted: bool, cwd: &Path, home: &Path) -> Result<Layer, String> {
     let (rule_source, default_root) = match source.kind.as_str() {
         "policy" => (RuleSource::Policy, cwd.to_path_buf()),
         "cli" => (RuleSource::Cli, cwd.to_path_buf()),

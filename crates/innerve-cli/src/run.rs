@@ -1,20 +1,25 @@
 //! `innerve run`: one task, then exit.
 
 use std::io::{self, IsTerminal as _, Read as _};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 use crate::args::RunArguments;
 use crate::converse::converse;
 use crate::exit::{Exit, Failure};
+use crate::output::note;
 use crate::wire::Workplace;
 use crate::{provider, tour};
 
-/// Text on standard input that is taken at most.
-const MAX_PIPED: u64 = 10 * 1024 * 1024;
+/// Bytes of text on standard input at most.
+const MAX_PIPED: usize = 10 * 1024 * 1024;
+/// After this time a person is told that standard input is waited for; the tour does not wait longer.
+const SILENCE: Duration = Duration::from_secs(2);
 
 /// Runs the verb.
 pub(crate) async fn run(arguments: RunArguments) -> Result<Exit, Failure> {
     let chosen = provider::choose(&arguments.session.model)?;
-    let prompt = prompt(&arguments)?;
+    let prompt = prompt(&arguments, chosen.is_some())?;
     let resumes = arguments.session.continue_latest || arguments.session.resume.is_some();
     let (chosen, prompt) = match (chosen, prompt) {
         (Some(chosen), Some(prompt)) => (chosen, prompt),
@@ -38,13 +43,12 @@ pub(crate) async fn run(arguments: RunArguments) -> Result<Exit, Failure> {
 }
 
 /// The task: the argument, and what is piped in.
-fn prompt(arguments: &RunArguments) -> Result<Option<String>, Failure> {
-    let mut piped = String::new();
-    if !io::stdin().is_terminal() && is_piped() {
-        io::stdin().take(MAX_PIPED).read_to_string(&mut piped).map_err(|error| {
-            Failure::new(format!("standard input cannot be read as text: {error}"))
-        })?;
-    }
+fn prompt(arguments: &RunArguments, connected: bool) -> Result<Option<String>, Failure> {
+    let piped = if !io::stdin().is_terminal() && is_piped() {
+        piped(arguments.prompt.is_some() || connected)?
+    } else {
+        String::new()
+    };
     let piped = piped.trim();
     let prompt = match (&arguments.prompt, piped.is_empty()) {
         (Some(prompt), true) => prompt.clone(),
@@ -56,6 +60,39 @@ fn prompt(arguments: &RunArguments) -> Result<Option<String>, Failure> {
         return Err(Failure::usage("the task is empty; say what to do: innerve run \"your task\""));
     }
     Ok(Some(prompt))
+}
+
+/// All of standard input. A pipe that somebody forgot to close is waited for where its text is `needed`, but not in silence.
+fn piped(needed: bool) -> Result<String, Failure> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut text = String::new();
+        let read = io::stdin().take(MAX_PIPED as u64 + 1).read_to_string(&mut text);
+        // Nobody waits any more where the tour has begun.
+        let _late = sender.send(read.map(|_| text));
+    });
+    let read = match receiver.recv_timeout(SILENCE) {
+        Err(RecvTimeoutError::Timeout) if needed => {
+            note(
+                "waiting for standard input to end; start with </dev/null if it has nothing to say",
+            );
+            receiver.recv().map_err(|_| RecvTimeoutError::Disconnected)
+        }
+        read => read,
+    };
+    let text = match read {
+        Ok(read) => read.map_err(|error| {
+            Failure::new(format!("standard input cannot be read as text: {error}"))
+        })?,
+        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => String::new(),
+    };
+    if text.len() > MAX_PIPED {
+        return Err(Failure::usage(format!(
+            "standard input holds more than {} MiB; write it to a file and name that in the task",
+            MAX_PIPED >> 20
+        )));
+    }
+    Ok(text)
 }
 
 /// Whether standard input is a pipe or a file with something to say; `/dev/null` is not.

@@ -116,6 +116,21 @@ fn a_line_of_ten_megabytes_is_answered_as_opaque() {
 }
 
 #[test]
+fn i8_a_line_without_an_end_takes_bounded_memory_and_the_next_one_is_answered() {
+    let world = World::new();
+    let mut input = vec![b'x'; 200_000_000];
+    input.extend(b"\n{\"id\":2,\"command\":\"ls\"}\n");
+    let mut run = world.innerve(["analyze", "--jsonl"]).input(input).with_open_input().start();
+    run.wait_for_line("the second answer", |line| line["id"] == 2);
+    let peak = run.peak_memory();
+    assert!(peak < 150_000_000, "{peak} bytes");
+    drop(run.say("\n"));
+    let ended = run.end();
+    ended.exits(0);
+    assert!(ended.lines()[0]["error"].is_string(), "{ended}");
+}
+
+#[test]
 fn a_person_gets_words_and_no_control_characters() {
     let world = World::new();
     let ended = world.innerve(["analyze", "git status && rm -rf build > log"]).run();

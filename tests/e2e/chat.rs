@@ -50,6 +50,6 @@ fn a_failed_answer_does_not_end_the_conversation() {
 #[test]
 fn without_a_terminal_it_says_what_to_use() {
     let world = World::new();
-    let ended = world.innerve([]).env("ANTHROPIC_API_KEY", "sk-test").input("hello\n").run();
+    let ended = world.innerve([]).with_a_key_only().input("hello\n").run();
     ended.exits(2).complains(["innerve run"]);
 }

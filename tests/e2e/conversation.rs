@@ -210,6 +210,42 @@ fn an_edit_that_a_mode_allows_is_written_and_shown_as_a_diff() {
 }
 
 #[test]
+fn i9_an_edit_of_a_file_that_changed_after_it_was_read_is_refused() {
+    let world = World::new().file("a.txt", "one\ntwo\n");
+    let gate = Gate::new();
+    let edit = json!({ "file_path": "a.txt", "old_string": "two", "new_string": "2" });
+    let model = world.model(
+        Wire::Anthropic,
+        [
+            reply().uses("Read", json!({ "file_path": "a.txt" })),
+            reply().waits(&gate).uses("Edit", edit),
+            reply().text("I read it again."),
+        ],
+    );
+    let run = world
+        .innerve(["run", "go", "--permission-mode", "acceptEdits", "--output", "stream-json"])
+        .model(&model)
+        .start();
+    run.wait_for_line("the end of the read", |line| line["kind"] == "tool_ended");
+    world.write("a.txt", "one\ntwo\nthree\n");
+    gate.open();
+    run.end().exits(0);
+    assert_eq!(world.read("a.txt"), "one\ntwo\nthree\n");
+    assert!(model.request(2).results()[0].failed());
+}
+
+#[test]
+fn a_change_of_directory_holds_for_the_next_command() {
+    let world = World::new().file("sub/a.txt", "alpha\n");
+    let model = world.model(
+        Wire::OpenAi,
+        [reply().bash("cd sub"), reply().bash("cat a.txt"), reply().text("Done.")],
+    );
+    world.innerve(["run", "go"]).model(&model).run().exits(0);
+    assert_eq!(model.request(2).result_texts()[0].trim(), "alpha");
+}
+
+#[test]
 fn a_sub_agent_has_a_conversation_of_its_own_and_hands_back_its_answer() {
     let world = World::new().file("a.txt", "alpha\n");
     let model = world.model(
@@ -372,4 +408,22 @@ fn a_recorded_run_plays_again_without_a_model() {
     let ended = world.innerve(["run", "look", "--replay"]).arg(&recording).run();
     ended.exits(0);
     assert_eq!(ended.stdout(), "It is alpha.\n");
+
+    let unasked = world.model(Wire::OpenAi, []);
+    let ended = world.innerve(["run", "look", "--record"]).arg(&recording).model(&unasked).run();
+    ended.exits(1).complains(["talk.jsonl", "new file"]);
+    assert_eq!(world.read("talk.jsonl"), text, "an old recording is not overwritten");
+}
+
+#[test]
+fn a_recording_of_version_1_still_plays() {
+    let world = World::new().file("a.txt", "one\ntwo\n");
+    let recording = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/recording-v1.jsonl");
+    let ended = world
+        .innerve(["run", "change a.txt", "--permission-mode", "acceptEdits", "--replay"])
+        .arg(recording)
+        .run();
+    ended.exits(0);
+    assert_eq!(ended.stdout(), "Changed.\n");
+    assert_eq!(world.read("a.txt"), "one\n2\n");
 }

@@ -97,6 +97,33 @@ fn i7_a_killed_session_goes_on_and_the_model_is_told_that_the_call_may_have_had_
 }
 
 #[test]
+fn i7_a_log_that_was_cut_anywhere_gives_a_valid_conversation() {
+    let world = World::new().file("a.txt", "alpha\n");
+    let read = || json!({ "file_path": "a.txt" });
+    let model = world.model(
+        Wire::Anthropic,
+        [
+            reply().text("I look.").uses("Read", read()).bash("cat a.txt"),
+            reply().uses("Read", read()),
+            reply().text("It is alpha."),
+        ],
+    );
+    world.innerve(["run", "what is in a.txt?"]).model(&model).run().exits(0);
+    let log = world.find("log.jsonl").remove(0);
+    let whole = std::fs::read(&log).unwrap();
+    let first_line = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+    let step = (whole.len() - first_line) / 25;
+    for length in (first_line..=whole.len()).step_by(step) {
+        std::fs::write(&log, &whole[..length]).unwrap();
+        // The server refuses what is not valid.
+        let model = world.model(Wire::Anthropic, [reply().text("Fine.")]);
+        let ended = world.innerve(["run", "--continue", "go on"]).model(&model).run();
+        ended.exits(0);
+        assert!(model.request(0).last_words().ends_with("go on"), "cut at {length}");
+    }
+}
+
+#[test]
 fn a_reader_that_goes_away_is_no_panic() {
     let world = World::new();
     let lines = "{\"id\":1,\"command\":\"ls -l && cat a | sort\"}\n".repeat(2_000);

@@ -88,10 +88,34 @@ fn what_is_typed_while_nothing_is_asked_stays_for_the_shell() {
     let mut terminal = world
         .innerve(["run", "go"])
         .model(&model)
-        .at_terminal_before("read line; echo \"the shell got $line\"");
+        .at_terminal_by("innerve; read line; echo \"the shell got $line\"");
     terminal.sees("Wait.").enters("make test");
     gate.open();
     terminal.sees("Done.").sees("the shell got make test");
+    assert_eq!(terminal.ends(), 0);
+}
+
+#[test]
+fn a_person_is_asked_although_standard_input_is_a_pipe() {
+    let world = World::new();
+    let model = world.model(Wire::Anthropic, [reply().bash("touch one"), reply().text("Made.")]);
+    let mut terminal =
+        world.innerve(["run", "make"]).model(&model).at_terminal_by("echo context | innerve");
+    terminal.sees("[y] yes").enters("y").sees("Made.");
+    assert_eq!(terminal.ends(), 0);
+    assert!(world.has("one"));
+    assert_eq!(model.request(0).last_words(), "make\n\ncontext");
+}
+
+#[test]
+fn a_run_in_the_background_that_asks_nothing_is_not_stopped_by_the_terminal() {
+    let world = World::new();
+    let model = world.model(Wire::Anthropic, [reply().bash("ls"), reply().text("Done.")]);
+    let mut terminal = world
+        .innerve(["run", "look"])
+        .model(&model)
+        .at_terminal_by("set -m; innerve & wait $!; echo \"ended with $?\"");
+    terminal.sees("Done.").sees("ended with 0");
     assert_eq!(terminal.ends(), 0);
 }
 
@@ -143,4 +167,17 @@ fn the_command_that_is_asked_about_cannot_repaint_the_terminal() {
     assert_eq!(terminal.ends(), 0);
     let raw = String::from_utf8_lossy(&terminal.raw()).into_owned();
     assert!(!raw.contains("\u{1b}[2K") && !raw.contains("\u{1b}[1A"), "{terminal}");
+}
+
+#[test]
+fn i6_a_file_that_changes_while_the_question_is_open_is_not_overwritten() {
+    let world = world();
+    let model = editing(&world, Some("I look again."));
+    let mut terminal = world.innerve(["run", "change it"]).model(&model).at_terminal();
+    terminal.sees("[y] yes");
+    world.write("a.txt", "one\ntwo\nsomebody else's line\n");
+    terminal.enters("y").sees("I look again.");
+    assert_eq!(terminal.ends(), 0);
+    assert_eq!(world.read("a.txt"), "one\ntwo\nsomebody else's line\n");
+    assert!(model.request(2).results()[0].failed());
 }

@@ -1,15 +1,17 @@
 //! Help, bad usage, colours: what holds for every verb.
 
-use innerve_tests::World;
+use innerve_tests::{Wire, World, reply};
 
 /// Every verb, and what it needs to do something.
-const VERBS: [(&str, &[&str]); 6] = [
+const VERBS: [(&str, &[&str]); 8] = [
     ("run", &[]),
     ("check", &["ls"]),
     ("analyze", &["ls"]),
     ("call", &["Glob", r#"{"pattern":"*"}"#]),
     ("tools", &[]),
     ("trust", &["--list"]),
+    ("rules", &["list"]),
+    ("hook", &[]),
 ];
 
 #[test]
@@ -103,7 +105,7 @@ fn without_a_model_a_task_is_bad_usage_that_says_what_to_set() {
 fn with_a_model_no_task_is_bad_usage() {
     let world = World::new();
     for task in [vec!["run"], vec!["run", "  "]] {
-        let innerve = world.innerve([]).env("ANTHROPIC_API_KEY", "sk-test");
+        let innerve = world.innerve([]).with_a_key_only();
         let ended = task.into_iter().fold(innerve, |innerve, word| innerve.arg(word)).run();
         ended.exits(2);
     }
@@ -112,11 +114,34 @@ fn with_a_model_no_task_is_bad_usage() {
 #[test]
 fn a_session_that_is_not_there_is_named() {
     let world = World::new();
-    let innerve = |flags: [&str; 2]| {
-        world.innerve(["run", "x"]).args(flags).env("ANTHROPIC_API_KEY", "sk-test")
-    };
+    let innerve = |flags: [&str; 2]| world.innerve(["run", "x"]).args(flags).with_a_key_only();
     innerve(["--resume", "no-such-id"]).run().exits(1).complains(["no-such-id"]);
     innerve(["--resume", "../../etc"]).run().exits(1).complains(["../../etc"]);
-    let ended = world.innerve(["run", "x", "--continue"]).env("ANTHROPIC_API_KEY", "sk-test").run();
+    let ended = world.innerve(["run", "x", "--continue"]).with_a_key_only().run();
     ended.exits(1).complains(["session"]);
+}
+
+#[test]
+fn standard_input_that_is_no_text_or_too_much_of_it_is_refused_and_not_cut() {
+    let world = World::new();
+    let run = |input: Vec<u8>| world.innerve(["run", "x"]).with_a_key_only().input(input).run();
+    run(b"\xff\xfe\x00".to_vec()).exits(1).complains(["standard input"]);
+    run(vec![b'x'; 10 * 1024 * 1024 + 1]).exits(2).complains(["10 MiB"]);
+}
+
+#[test]
+fn a_pipe_that_nobody_closes_is_waited_for_with_words_and_never_holds_up_the_tour() {
+    let world = World::new();
+    let model = world.model(Wire::Anthropic, [reply().text("Fine.")]);
+    let mut run = world.innerve(["run", "look"]).model(&model).with_open_input().start();
+    run.wait_for_words("standard input");
+    drop(run.say("late text"));
+    run.end().exits(0);
+    assert_eq!(model.request(0).last_words(), "look\n\nlate text");
+
+    let mut tour = world.innerve(["run"]).with_open_input().start();
+    tour.wait_for_words("This is a tour.");
+    let input = tour.say("");
+    tour.end().exits(0);
+    drop(input);
 }

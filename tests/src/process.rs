@@ -105,6 +105,12 @@ impl Innerve {
         innerve
     }
 
+    /// Has a key, and a server that is not there: for runs that must end before they ask.
+    #[must_use]
+    pub fn with_a_key_only(self) -> Self {
+        self.env("ANTHROPIC_API_KEY", "sk-test").env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+    }
+
     fn command(&self) -> Command {
         self.set_up(Command::new(program()))
     }
@@ -147,10 +153,10 @@ impl Innerve {
         Terminal::open(self.command())
     }
 
-    /// Starts it at a terminal from a shell that does this afterwards.
-    pub fn at_terminal_before(self, script: &str) -> Terminal {
+    /// Starts it at a terminal by a shell script, in which `innerve` stands for the program with its arguments.
+    pub fn at_terminal_by(self, script: &str) -> Terminal {
         let mut shell = Command::new("sh");
-        shell.arg("-c").arg(format!("\"$0\" \"$@\"; {script}")).arg(program());
+        shell.arg("-c").arg(script.replace("innerve", "\"$0\" \"$@\"")).arg(program());
         Terminal::open(self.set_up(shell))
     }
 }

@@ -265,5 +265,5 @@ fn is_rule(text: &str, behavior: Behavior) -> bool {
     Rule::parse(text, behavior, origin).is_ok_and(|rule| rule.remark().is_none())
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "bash"))]
 mod tests;

@@ -116,8 +116,12 @@ impl Command<'_> {
                 "speaks of `{script}` with any arguments, not of scripts such as `{}:other`",
                 words.last().unwrap_or(&"script")
             );
-            Fault::new(LintCode::ScriptColon, why)
-                .instead([self.with(&format!("{script} *")), self.with(&format!("{script}:**"))])
+            let instead = if self.rule.behavior() == Behavior::Allow {
+                vec![self.with(&format!("{script} *")), self.with(&format!("{script}:NAME *"))]
+            } else {
+                vec![self.with(&format!("{script}*"))]
+            };
+            Fault::new(LintCode::ScriptColon, why).instead(instead)
         })
     }
 
@@ -197,8 +201,8 @@ impl Command<'_> {
         if fixed.first().is_some_and(|word| TRANSPARENT.contains(word)) {
             return None;
         }
-        // Suspended in every mode for another reason, such as a path that is asked about.
-        if !honoured && !self.is_unapproved() {
+        // Not honoured for another reason than that its program runs anything, such as a path that is asked about.
+        if !honoured && !fixed.first().is_some_and(|program| self.runs_anything(program)) {
             return None;
         }
         let beginning = |words: &str| self.begins(words, Open::Anywhere);
@@ -221,6 +225,15 @@ impl Command<'_> {
             "would run anything; it is not honoured here, but other programs that read the file may honour it"
         };
         Some(Fault::new(LintCode::ArbitraryExecution, why).instead([instead.to_owned()]))
+    }
+
+    /// Whether a rule for all uses of the program is suspended where rules that allow anything are.
+    fn runs_anything(&self, program: &str) -> bool {
+        let text = self.with(&format!("{program} *"));
+        Rule::parse(&text, Behavior::Allow, self.rule.origin().clone()).is_ok_and(|rule| {
+            let samples = self.bench.samples(&rule);
+            !samples.iter().any(|sample| self.bench.decides(&rule, PermissionMode::Auto, sample))
+        })
     }
 
     /// Whether the rule leaves open what is run: `npx *` does, `npx prettier *` does not.

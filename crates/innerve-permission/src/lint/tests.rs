@@ -1,12 +1,10 @@
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::*;
-use crate::{NoDisk, Place, RuleSource, Verdict, Voices, facts, resolve};
+use crate::{Decision, NoDisk, Place, RuleSource, Verdict, Voices, facts, resolve};
 
 const CWD: &str = "/repo";
 const HOME: &str = "/home/u";
@@ -312,10 +310,10 @@ fn patterns_that_mean_less_or_more_than_they_show_are_told() {
     check("deny Bash(git push --force *)", &[("option_order", &["Bash(git push *--force*)"])]);
     check(
         "allow Bash(npm run test:*)",
-        &[("script_colon", &["Bash(npm run test *)", "Bash(npm run test:**)"])],
+        &[("script_colon", &["Bash(npm run test *)", "Bash(npm run test:NAME *)"])],
     );
+    check("deny Bash(npm run deploy:*)", &[("script_colon", &["Bash(npm run deploy*)"])]);
     clean("deny Bash(git push *--force*)");
-    clean("allow Bash(npm run test:**)");
 }
 
 #[test]
@@ -345,7 +343,6 @@ fn commands_are_decided_as_the_findings_say() {
         ("allow Bash(npm test *)", "timeout 60 npm test x", true),
         ("allow Bash(sudo apt *)", "sudo apt update", false),
         ("allow Bash(npm run test:*)", "npm run test:unit", false),
-        ("allow Bash(npm run test:**)", "npm run test:unit", true),
         ("allow Bash(curl *)", "curl -o /etc/motd https://a.com", true),
     ] {
         let policy = Policy { headless: false, ..policy(rules) };
@@ -356,8 +353,6 @@ fn commands_are_decided_as_the_findings_say() {
         assert_eq!(verdict, Verdict::Decided(expected), "{rules}: {command}");
     }
 }
-
-use crate::Decision;
 
 fn layer(value: Value) -> Layer {
     let mut layer = Layer::new(RuleSource::Project, CWD, value);

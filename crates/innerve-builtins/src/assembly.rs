@@ -12,6 +12,8 @@ use crate::edit::{EditTool, StaleEdits};
 use crate::glob::GlobTool;
 use crate::grep::GrepTool;
 use crate::read::ReadTool;
+#[cfg(feature = "task")]
+use crate::task::{TaskOutputTool, TaskStopTool};
 use crate::write::WriteTool;
 
 /// What the built-in tools of one agent need for its whole life.
@@ -38,9 +40,9 @@ pub struct Host {
 /// The built-in tools of one agent.
 pub fn builtins(host: &Host) -> Result<Vec<Arc<dyn DynTool>>, DefinitionError> {
     let Host { files, processes, spool, clock, tasks, spawner, bash, stale_edits } = host.clone();
-    let mut shell = BashTool::new(processes, spool, clock, bash);
-    if let Some(tasks) = tasks {
-        shell = shell.with_tasks(tasks);
+    let mut shell = BashTool::new(processes, spool, Arc::clone(&clock), bash);
+    if let Some(tasks) = &tasks {
+        shell = shell.with_tasks(Arc::clone(tasks));
     }
     let mut tools = vec![
         erase(shell)?,
@@ -50,6 +52,11 @@ pub fn builtins(host: &Host) -> Result<Vec<Arc<dyn DynTool>>, DefinitionError> {
         erase(ReadTool::new(files.clone()))?,
         erase(WriteTool::new(files))?,
     ];
+    #[cfg(feature = "task")]
+    if let Some(tasks) = tasks {
+        tools.push(erase(TaskOutputTool::new(Arc::clone(&tasks), clock))?);
+        tools.push(erase(TaskStopTool::new(tasks))?);
+    }
     if let Some(spawner) = spawner {
         tools.push(erase(AgentTool::new(spawner))?);
     }

@@ -125,10 +125,11 @@ impl Tool for BashTool {
              - Each command is a new shell: variables, functions and options do not last. The working directory lasts \
              while it stays inside the working directories.\n\
              - Standard input is empty and there is no terminal: use options that ask nothing (`--yes`, `-m`).\n\
-             - It ends after {default} unless `timeout` (milliseconds, at most {max}) says otherwise.\n\
+             - It {ends} after {default} unless `timeout` (milliseconds, at most {max}) says otherwise.\n\
              - Output beyond {chars} characters is put into a file that Read can open.\n\
              {background}\
              - To read, search or change files, prefer Read, Grep, Glob, Edit and Write.",
+            ends = if self.tasks.is_some() { "ends or moves to the background" } else { "ends" },
             default = exit::spoken(self.options.default_timeout),
             max = self.options.max_timeout.as_millis(),
             chars = self.options.max_output_chars,
@@ -216,6 +217,16 @@ impl Tool for BashTool {
     fn accepts_text_scalars(&self) -> bool {
         true
     }
+}
+
+/// The bytes of a command's output as plain text, whole.
+#[cfg_attr(not(feature = "task"), expect(dead_code, reason = "TaskOutput alone needs it"))]
+pub(crate) fn plain(bytes: &[u8]) -> String {
+    let mut page = text::Page::new(bytes.len(), 0);
+    let mut decoder = text::Decoder::default();
+    decoder.push(bytes, &mut page);
+    decoder.finish(&mut page);
+    page.finish().whole().unwrap_or_default().to_owned()
 }
 
 /// Whether the first statement is `sleep` for [`LONG_SLEEP`] or longer, outside of loops and other compounds.

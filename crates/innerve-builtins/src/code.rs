@@ -21,6 +21,11 @@ pub const PATTERN: &str = "search:pattern";
 /// The sub-agent did not start or did not end well.
 pub const AGENT: &str = "agent:failed";
 
+/// The task in the background cannot be stopped.
+pub const TASK: &str = "task:ended";
+
 /// All codes of this crate, sorted.
-pub const ALL: &[&str] =
-    &[AGENT, AMBIGUOUS, NO_MATCH, BINARY, EXISTS, NOT_A_FILE, NOT_READ, STALE, TOO_LARGE, PATTERN];
+pub const ALL: &[&str] = &[
+    AGENT, AMBIGUOUS, NO_MATCH, BINARY, EXISTS, NOT_A_FILE, NOT_READ, STALE, TOO_LARGE, PATTERN,
+    TASK,
+];

@@ -14,6 +14,8 @@ pub mod grep;
 pub mod host;
 #[cfg(feature = "read")]
 pub mod read;
+#[cfg(feature = "task")]
+pub mod task;
 #[cfg(feature = "write")]
 pub mod write;
 

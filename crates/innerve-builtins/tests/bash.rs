@@ -21,6 +21,8 @@ mod spool;
 mod tasks;
 #[path = "bash/validation.rs"]
 mod validation;
+#[path = "bash/victim.rs"]
+mod victim;
 
 use std::ffi::OsString;
 use std::fs;

@@ -1,17 +1,21 @@
 //! Runs a command in the background: as a task, with its output in a file.
 
-use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use innerve_tool::port::{
-    ExitStatus, OutputSink, RunningProcess, SpoolFile, StdStream, TaskId, TaskKind, TaskRegistry,
-    TaskState,
+    ExitStatus, OutputSink, RunningProcess, TaskError, TaskId, TaskKind, TaskRegistry, TaskState,
 };
 use innerve_tool::{CallContext, CancellationToken, ToolError, ToolOutput, code};
 
+use super::capture::Capture;
 use super::exit;
 use super::startup::Started;
+use super::text::first_chars;
 use super::{BashInput, BashOutput, BashProgress, BashTool, run};
+
+/// How much of a command describes a task, in characters.
+const MAX_DESCRIPTION: usize = 100;
 
 impl BashTool {
     /// Starts the command and returns; the task goes on until the command ends, the task is stopped, or the runtime is
@@ -33,33 +37,28 @@ impl BashTool {
             .create(&context.tool_use_id)
             .map_err(|error| ToolError::io("the file for the output cannot be made", &error))?;
         let path = file.path();
-        let output = Arc::new(FileSink { file: Mutex::new(Some(file)) });
-        let sink: Arc<dyn OutputSink> = Arc::<FileSink>::clone(&output);
+        let output = Arc::new(Capture::to_file(file));
+        let sink: Arc<dyn OutputSink> = Arc::<Capture>::clone(&output);
         let started = self.startup.begin();
         let told = started.as_ref().map(Started::unfollowed);
         let request = self.request(input, &start.cwd, told);
-        let mut process = match self.spawn(request, sink).await {
+        let process = match self.spawn(request, sink).await {
             Ok(process) => process,
             Err(error) => {
                 output.discard();
                 return Err(error);
             }
         };
-        let stop = CancellationToken::new();
-        let description = input.description.as_deref().unwrap_or(&input.command);
-        let registered =
-            tasks.register(TaskKind::Shell, description, Some(path.clone()), stop.clone());
-        let id = match registered {
+        let work = Work { process, output, path: path.clone(), started };
+        let id = match register(tasks, input, work) {
             Ok(id) => id,
-            Err(error) => {
+            Err((error, mut work)) => {
                 // It was not meant to run unwatched; if it does not end now, dropping it forces it.
-                drop(process.kill().await);
-                output.discard();
+                drop(work.process.kill().await);
+                work.output.discard();
                 return Err(ToolError::new(code::FAILED, error.to_string()));
             }
         };
-        let task = Task { id: id.clone(), tasks, stop, output, _started: started };
-        tokio::spawn(task.watch(process));
         Ok(ToolOutput::new(BashOutput {
             stdout: format!(
                 "Running in the background as task {}. Its output goes to {}. Changes of directory do not apply.",
@@ -73,17 +72,47 @@ impl BashTool {
     }
 }
 
+/// A running command whose output goes to a file.
+pub(super) struct Work {
+    pub(super) process: Box<dyn RunningProcess>,
+    pub(super) output: Arc<Capture>,
+    pub(super) path: PathBuf,
+    /// Bash reads it some time after it was started.
+    pub(super) started: Option<Started>,
+}
+
+/// Makes a task of a running command, and watches it to its end. What cannot be registered is given back.
+pub(super) fn register(
+    tasks: Arc<dyn TaskRegistry>,
+    input: &BashInput,
+    work: Work,
+) -> Result<TaskId, (TaskError, Work)> {
+    let stop = CancellationToken::new();
+    let words = input.description.as_deref().unwrap_or(&input.command).trim();
+    let line = words.lines().next().unwrap_or_default();
+    let mut description = first_chars(line, MAX_DESCRIPTION).to_owned();
+    if description.len() < words.len() {
+        description.push('…');
+    }
+    let output = Some(work.path.clone());
+    let id = match tasks.register(TaskKind::Shell, &description, output, stop.clone()) {
+        Ok(id) => id,
+        Err(error) => return Err((error, work)),
+    };
+    tokio::spawn(Task { id: id.clone(), tasks, stop, work }.watch());
+    Ok(id)
+}
+
 struct Task {
     id: TaskId,
     tasks: Arc<dyn TaskRegistry>,
     stop: CancellationToken,
-    output: Arc<FileSink>,
-    /// Bash reads it some time after it was started.
-    _started: Option<Started>,
+    work: Work,
 }
 
 impl Task {
-    async fn watch(self, mut process: Box<dyn RunningProcess>) {
+    async fn watch(self) {
+        let Work { mut process, output, path: _, started } = self.work;
         let ended = {
             let exit = process.wait();
             tokio::select! {
@@ -103,46 +132,8 @@ impl Task {
                 TaskState::Killed
             }
         };
-        drop(process);
-        self.output.keep();
+        drop((process, started));
+        output.keep();
         self.tasks.update(&self.id, state);
-    }
-}
-
-/// Writes both streams into a file as they come.
-struct FileSink {
-    file: Mutex<Option<Box<dyn SpoolFile>>>,
-}
-
-impl FileSink {
-    fn take(&self) -> Option<Box<dyn SpoolFile>> {
-        self.file.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    fn keep(&self) {
-        if let Some(file) = self.take() {
-            // The task's state is told all the same; whoever reads the file sees what is missing.
-            drop(file.keep());
-        }
-    }
-
-    fn discard(&self) {
-        if let Some(file) = self.take() {
-            file.discard();
-        }
-    }
-}
-
-impl OutputSink for FileSink {
-    fn write(&self, _stream: StdStream, bytes: &[u8]) {
-        if let Some(file) = self.file.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
-            file.write(bytes);
-        }
-    }
-}
-
-impl fmt::Debug for FileSink {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("FileSink").finish_non_exhaustive()
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::mem;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use innerve_protocol::ToolUseId;
@@ -14,9 +15,15 @@ use super::text::{Decoder, Page, Window};
 pub(super) const TAIL_CHARS: usize = 10_000;
 
 /// Takes output while a command runs; [`Capture::finish`] gives what came of it.
-pub(super) struct Capture {
-    // `None` once it is finished: a late writer is ignored.
-    state: Mutex<Option<State>>,
+pub(super) struct Capture(Mutex<Phase>);
+
+enum Phase {
+    /// Somebody waits for the command.
+    Watched(Box<State>),
+    /// The command goes on in the background: everything goes to the file.
+    Detached(Box<dyn SpoolFile>),
+    /// A late writer is ignored.
+    Over,
 }
 
 struct State {
@@ -113,45 +120,106 @@ impl Capture {
             raw: Raw::Memory(Vec::new()),
             counts: Counts::default(),
         };
-        Self { state: Mutex::new(Some(state)) }
+        Self(Mutex::new(Phase::Watched(Box::new(state))))
+    }
+
+    /// All output goes to `file` from the start.
+    pub(super) fn to_file(file: Box<dyn SpoolFile>) -> Self {
+        Self(Mutex::new(Phase::Detached(file)))
     }
 
     /// The last `max` characters so far, and how much there is.
     pub(super) fn tail(&self, max: usize) -> (String, Counts) {
         match &*self.lock() {
-            Some(state) => (state.page.tail(max), state.counts),
-            None => (String::new(), Counts::default()),
+            Phase::Watched(state) => (state.page.tail(max), state.counts),
+            Phase::Detached(_) | Phase::Over => (String::new(), Counts::default()),
+        }
+    }
+
+    /// Puts what there is into a file, if it is not in one yet, and names it.
+    pub(super) fn spool(&self) -> Option<PathBuf> {
+        match &mut *self.lock() {
+            Phase::Watched(state) => {
+                state.spill();
+                match &state.raw {
+                    Raw::File(file) => Some(file.path()),
+                    Raw::Memory(_) | Raw::Lost(_) => None,
+                }
+            }
+            Phase::Detached(file) => Some(file.path()),
+            Phase::Over => None,
+        }
+    }
+
+    /// Lets the output go to the file alone from now on.
+    pub(super) fn detach(&self) {
+        let mut phase = self.lock();
+        let Phase::Watched(state) = &mut *phase else { return };
+        match mem::replace(&mut state.raw, Raw::Lost(String::new())) {
+            Raw::File(file) => *phase = Phase::Detached(file),
+            raw @ (Raw::Memory(_) | Raw::Lost(_)) => state.raw = raw,
+        }
+    }
+
+    /// Ends the capture of a command in the background, whose file is kept.
+    pub(super) fn keep(&self) {
+        // The task's state is told whatever becomes of the file; whoever reads it sees what is missing.
+        match mem::replace(&mut *self.lock(), Phase::Over) {
+            Phase::Detached(file) => drop(file.keep()),
+            Phase::Watched(state) => {
+                if let Raw::File(file) = state.raw {
+                    drop(file.keep());
+                }
+            }
+            Phase::Over => {}
+        }
+    }
+
+    /// Ends the capture of a command that came to nothing.
+    pub(super) fn discard(&self) {
+        match mem::replace(&mut *self.lock(), Phase::Over) {
+            Phase::Detached(file) => file.discard(),
+            Phase::Watched(state) => state.raw.discard(),
+            Phase::Over => {}
         }
     }
 
     /// Ends the capture; `None` if it was ended before.
     pub(super) fn finish(&self) -> Option<Captured> {
-        let state = self.lock().take();
-        state.map(State::finish)
+        match mem::replace(&mut *self.lock(), Phase::Over) {
+            Phase::Watched(state) => Some(state.finish()),
+            Phase::Detached(_) | Phase::Over => None,
+        }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<State>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Phase> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl OutputSink for Capture {
     fn write(&self, stream: StdStream, bytes: &[u8]) {
-        if let Some(state) = self.lock().as_mut() {
-            state.counts.add(bytes);
-            state.keep(bytes);
-            match stream {
-                StdStream::Out => state.take_out(bytes),
-                StdStream::Err => state.err.push(bytes, &mut state.page),
-            }
-            if state.page.chars() > state.limit as u64 {
-                state.spill();
-            }
+        match &mut *self.lock() {
+            Phase::Watched(state) => state.write(stream, bytes),
+            Phase::Detached(file) => file.write(bytes),
+            Phase::Over => {}
         }
     }
 }
 
 impl State {
+    fn write(&mut self, stream: StdStream, bytes: &[u8]) {
+        self.counts.add(bytes);
+        self.keep(bytes);
+        match stream {
+            StdStream::Out => self.take_out(bytes),
+            StdStream::Err => self.err.push(bytes, &mut self.page),
+        }
+        if self.page.chars() > self.limit as u64 {
+            self.spill();
+        }
+    }
+
     fn keep(&mut self, bytes: &[u8]) {
         // Any text within the limit fits, whatever its characters; more is control sequences.
         let room = self.limit.saturating_mul(4);

@@ -54,6 +54,9 @@ pub struct BashOutput {
     /// The task that the command runs on as.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub background_task_id: Option<String>,
+    /// How long it was waited for before it was moved to the background, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timed_out_after_ms: Option<u64>,
     /// The file that holds the whole output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persisted_output_path: Option<String>,

@@ -49,6 +49,34 @@ fn git_subcommand<'a>(arguments: &[Option<&'a str>]) -> Option<&'a str> {
     }
 }
 
+/// Whether a command whose time is over may go on in the background: one that only waits or that works on a repository
+/// may not (it would hold git's locks), nor one that is not understood.
+pub(super) fn may_go_on(command: &str) -> bool {
+    let Analysis::Commands(commands) = innerve_bash::analyze(command) else { return false };
+    let commands = commands.as_slice();
+    let name = |command: &innerve_bash::Command| command.name().map(base_name).map(str::to_owned);
+    commands.first().is_some_and(|first| name(first).as_deref() != Some("sleep"))
+        && commands.iter().all(|command| name(command).as_deref() != Some("git"))
+}
+
+/// What to add when a command was ended by a signal that it may have sent to its own shell.
+pub(super) fn own_doing(command: &str) -> Option<&'static str> {
+    let Analysis::Commands(commands) = innerve_bash::analyze(command) else { return None };
+    let matches_itself = commands.as_slice().iter().any(|command| {
+        let words: Vec<Option<&str>> = command.argv.iter().map(Word::literal).collect();
+        let Some((Some(name), arguments)) = words.split_first() else { return false };
+        let takes_lines = |word: &&str| {
+            *word == "--full"
+                || (word.starts_with('-') && !word.starts_with("--") && word.contains('f'))
+        };
+        base_name(name) == "pkill" && arguments.iter().flatten().any(takes_lines)
+    });
+    matches_itself.then_some(
+        ": pkill -f looks at whole command lines, and that of the shell which ran it holds the pattern too. Write the \
+         pattern so that it does not match itself, as in `pkill -f '[n]ame'`",
+    )
+}
+
 /// The first line for a command that a signal ended.
 pub(super) fn killed_by(signal: i32) -> String {
     let name = match signal {

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use innerve_bash::Class;
-use innerve_tool::port::{ExitStatus, OutputSink, ProcessRequest, RunningProcess};
+use innerve_tool::port::{ExitStatus, OutputSink, ProcessRequest, RunningProcess, TaskId};
 use innerve_tool::{CallContext, SessionChange, Spooled, ToolError, ToolOutput, code};
 
+use super::background::{self, Work};
 use super::capture::{Capture, Captured, Raw, TAIL_CHARS};
 use super::directory::{self, Next};
 use super::exit;
@@ -21,6 +22,9 @@ const PROGRESS: Duration = Duration::from_millis(200);
 const PROGRESS_CHARS: usize = 400;
 /// How much of the end stands before the beginning when output is cut, in characters: so that it is seen in a preview.
 const ENDING_CHARS: usize = 600;
+
+/// How much of the output so far is told of a command that is moved to the background, in characters.
+const MOVED_CHARS: usize = 2_000;
 
 /// How a watched command ended.
 enum Ended {
@@ -52,7 +56,7 @@ impl BashTool {
         };
         // A sub-agent's directory never moves, hence it need not be known.
         let is_followed = context.session.agent_id.is_none();
-        let started = self.startup.begin();
+        let mut started = self.startup.begin();
         let capture = Arc::new(Capture::new(
             Arc::clone(&self.spool),
             context.tool_use_id.clone(),
@@ -66,6 +70,22 @@ impl BashTool {
         let mut process = self.spawn(request, sink).await?;
         let limit = self.limit(input);
         let ended = self.watch(process.as_mut(), &capture, limit, context).await;
+        if matches!(ended, Ended::TimedOut)
+            && exit::may_go_on(&input.command)
+            && let Some(tasks) = &self.tasks
+            && let Some(path) = capture.spool()
+        {
+            let output = Arc::clone(&capture);
+            let work = Work { process, output, path: path.clone(), started };
+            match background::register(Arc::clone(tasks), input, work) {
+                Ok(id) => return Ok(moved_on(&id, &path, &capture, start, limit, context)),
+                Err((_, work)) => Work { process, started, .. } = work,
+            }
+        }
+        if !matches!(ended, Ended::Exit(_)) {
+            // An error means that it does not end although it was forced to; there is nothing left to do.
+            drop(process.kill().await);
+        }
         drop(process);
 
         let end = started.as_ref().and_then(Started::end_directory);
@@ -113,42 +133,32 @@ impl BashTool {
         let mut timer = self.clock.sleep(limit);
         let mut tick = self.clock.sleep(PROGRESS);
         let mut told = 0;
-        let ended = {
-            let mut exit = process.wait();
-            loop {
-                tokio::select! {
-                    biased;
-                    status = &mut exit => break match status {
-                        Ok(status) => Ended::Exit(status),
-                        Err(error) => Ended::Lost(error),
-                    },
-                    () = context.cancellation.cancelled() => break Ended::Interrupted,
-                    () = &mut timer => break Ended::TimedOut,
-                    () = &mut tick => {
-                        tick = self.clock.sleep(PROGRESS);
-                        let (tail, counts) = capture.tail(PROGRESS_CHARS);
-                        if counts.bytes != told {
-                            told = counts.bytes;
-                            let elapsed = self.clock.instant().saturating_duration_since(started);
-                            context.progress.report(&BashProgress {
-                                tail,
-                                bytes: counts.bytes,
-                                lines: counts.lines(),
-                                elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
-                            });
-                        }
+        let mut exit = process.wait();
+        loop {
+            tokio::select! {
+                biased;
+                status = &mut exit => break match status {
+                    Ok(status) => Ended::Exit(status),
+                    Err(error) => Ended::Lost(error),
+                },
+                () = context.cancellation.cancelled() => break Ended::Interrupted,
+                () = &mut timer => break Ended::TimedOut,
+                () = &mut tick => {
+                    tick = self.clock.sleep(PROGRESS);
+                    let (tail, counts) = capture.tail(PROGRESS_CHARS);
+                    if counts.bytes != told {
+                        told = counts.bytes;
+                        let elapsed = self.clock.instant().saturating_duration_since(started);
+                        context.progress.report(&BashProgress {
+                            tail,
+                            bytes: counts.bytes,
+                            lines: counts.lines(),
+                            elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
+                        });
                     }
                 }
             }
-        };
-        match ended {
-            Ended::Exit(_) => {}
-            Ended::TimedOut | Ended::Interrupted | Ended::Lost(_) => {
-                // An error means that it does not end although it was forced to; there is nothing left to do.
-                drop(process.kill().await);
-            }
         }
-        ended
     }
 }
 
@@ -188,6 +198,45 @@ pub(super) fn start(
     Ok(Err(output))
 }
 
+/// The result of a command that did not end in time and goes on as a task.
+fn moved_on(
+    id: &TaskId,
+    path: &Path,
+    capture: &Capture,
+    start: Start,
+    limit: Duration,
+    context: &CallContext<BashProgress>,
+) -> ToolOutput<BashOutput> {
+    let (so_far, counts) = capture.tail(MOVED_CHARS);
+    capture.detach();
+    let mut stdout = format!(
+        "The command did not end within {} and goes on in the background as task {}. Its output goes to {}. Changes of \
+         directory do not apply.",
+        exit::spoken(limit),
+        id.0,
+        path.display()
+    );
+    if counts.bytes > 0 {
+        stdout.push_str(&format!("\nIts output so far ({counts}) ends with:\n{so_far}"));
+    }
+    let mut output = ToolOutput::new(BashOutput {
+        stdout,
+        background_task_id: Some(id.0.clone()),
+        timed_out_after_ms: u64::try_from(limit.as_millis()).ok(),
+        persisted_output_path: Some(path.display().to_string()),
+        bytes: counts.bytes,
+        lines: counts.lines(),
+        ..BashOutput::default()
+    });
+    if let Some(note) = start.note {
+        output.data.stderr = note;
+        if context.session.agent_id.is_none() {
+            output.changes.push(SessionChange::SetCwd(start.cwd));
+        }
+    }
+    output
+}
+
 /// A command that has ended, on its way to a result.
 struct Finished<'a> {
     input: &'a BashInput,
@@ -214,7 +263,9 @@ impl Finished<'_> {
                 }
             }
             Ended::Exit(ExitStatus::Signal(signal)) => {
-                Err(self.failure(code::FAILED, &exit::killed_by(signal)))
+                let mut words = exit::killed_by(signal);
+                words.push_str(exit::own_doing(&self.input.command).unwrap_or_default());
+                Err(self.failure(code::FAILED, &words))
             }
             Ended::TimedOut => {
                 let words = format!("Command timed out after {}", exit::spoken(limit));

@@ -1,6 +1,8 @@
 //! Real processes: each in a session of its own, both pipes drained at once, ended with all that they started.
 
 mod family;
+#[cfg(unix)]
+mod watchdog;
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -47,12 +49,19 @@ const FALLBACK_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// all that it starts. Relative entries of the inherited `PATH` are left out: with them the directory of a project
 /// would decide what `ls` means.
 ///
-/// What a process leaves in its background when it ends by itself goes on and its output is dropped, as in any shell.
+/// What a process leaves in its background when it ends by itself goes on and its output is dropped, as in any shell;
+/// but it does not outlive this value, its clones and the processes started with it. The same holds for the processes
+/// themselves, also when this program is killed (`kill -9`): a small shell that waits for the end of a pipe asks all
+/// that runs in their sessions to end, and forces it after two seconds. What has made a session of its own (`setsid`,
+/// daemons) and is not a child of a running process is left alone.
+///
 /// A process that is killed, or dropped before it has ended, takes its whole group with it; on Linux also children
-/// that made a group or session of their own (`setsid`), as long as a process of the family is their parent.
+/// that made a group or session of their own, as long as a process of the family is their parent.
 #[derive(Clone, Default)]
 pub struct HostProcesses {
     environment: Option<Vec<(OsString, OsString)>>,
+    #[cfg(unix)]
+    watchdog: Arc<watchdog::Watchdog>,
 }
 
 impl HostProcesses {
@@ -63,7 +72,7 @@ impl HostProcesses {
 
     /// Processes inherit these variables instead of those of this process.
     pub fn with_environment(environment: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
-        Self { environment: Some(environment.into_iter().collect()) }
+        Self { environment: Some(environment.into_iter().collect()), ..Self::default() }
     }
 
     fn start(
@@ -88,7 +97,12 @@ impl HostProcesses {
         command.wrap(KillOnDrop);
         let mut child = command.spawn()?;
 
-        let family = Family::of(child.id());
+        let leader = child.id();
+        let family = Family::of(leader);
+        #[cfg(unix)]
+        if let Some(leader) = leader {
+            self.watchdog.add(leader);
+        }
         let ended = CancellationToken::new();
         // Nothing is ever sent: the channel closes when the sink gets no more.
         let (working, drained) = mpsc::channel(1);
@@ -102,6 +116,8 @@ impl HostProcesses {
             reader,
             status: None,
             over: false,
+            #[cfg(unix)]
+            watched: leader.map(|leader| (leader, Arc::clone(&self.watchdog))),
         }))
     }
 }
@@ -160,6 +176,9 @@ struct HostProcess {
     status: Option<ExitStatus>,
     /// Whether it ended by itself or was killed; otherwise dropping kills.
     over: bool,
+    /// Its session, and who ends that with this program.
+    #[cfg(unix)]
+    watched: Option<(u32, Arc<watchdog::Watchdog>)>,
 }
 
 impl HostProcess {
@@ -206,6 +225,10 @@ impl RunningProcess for HostProcess {
             let status = self.reap().await?;
             self.settle().await;
             self.over = true;
+            #[cfg(unix)]
+            if let Some((session, watchdog)) = self.watched.take() {
+                watchdog.keep(session);
+            }
             Ok(status)
         })
     }
@@ -232,6 +255,10 @@ impl Drop for HostProcess {
         if !self.over {
             self.force();
             self.reader.abort();
+        }
+        #[cfg(unix)]
+        if let Some((session, watchdog)) = self.watched.take() {
+            watchdog.remove(session);
         }
     }
 }

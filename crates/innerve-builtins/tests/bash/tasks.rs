@@ -2,54 +2,67 @@
 
 use innerve_tool::port::{TaskError, TaskId, TaskKind, TaskRegistry, TaskState, TaskStatus};
 
+use innerve_builtins::task::{TaskOutputTool, TaskStopTool};
+use serde_json::{Value, json};
+
 use super::*;
 
-/// A registry of one task.
+/// A registry, as the loop has one.
 #[derive(Default)]
-struct OneTask {
-    state: Mutex<Option<TaskState>>,
-    stop: Mutex<Option<CancellationToken>>,
+struct Tasks {
+    tasks: Mutex<Vec<(TaskStatus, CancellationToken)>>,
     refuses: bool,
 }
 
-impl TaskRegistry for OneTask {
+impl TaskRegistry for Tasks {
     fn register(
         &self,
-        _kind: TaskKind,
-        _description: &str,
-        _output: Option<PathBuf>,
+        kind: TaskKind,
+        description: &str,
+        output: Option<PathBuf>,
         stop: CancellationToken,
     ) -> Result<TaskId, TaskError> {
         if self.refuses {
             return Err(TaskError::Unavailable);
         }
-        *self.state.lock().unwrap() = Some(TaskState::Running);
-        *self.stop.lock().unwrap() = Some(stop);
-        Ok(TaskId("b00000001".to_owned()))
+        let mut tasks = self.tasks.lock().unwrap();
+        let id = TaskId(format!("b0000000{}", tasks.len() + 1));
+        let (description, state) = (description.to_owned(), TaskState::Running);
+        tasks.push((TaskStatus { id: id.clone(), kind, description, state, output }, stop));
+        Ok(id)
     }
 
-    fn update(&self, _id: &TaskId, state: TaskState) {
-        *self.state.lock().unwrap() = Some(state);
+    fn update(&self, id: &TaskId, state: TaskState) {
+        let mut tasks = self.tasks.lock().unwrap();
+        tasks.iter_mut().find(|(task, _)| task.id == *id).unwrap().0.state = state;
     }
 
     fn list(&self) -> Vec<TaskStatus> {
-        Vec::new()
+        self.tasks.lock().unwrap().iter().map(|(task, _)| task.clone()).collect()
     }
 
-    fn get(&self, _id: &TaskId) -> Option<TaskStatus> {
-        None
+    fn get(&self, id: &TaskId) -> Option<TaskStatus> {
+        self.list().into_iter().find(|task| task.id == *id)
     }
 
-    fn stop(&self, _id: &TaskId) -> Result<(), TaskError> {
-        self.stop.lock().unwrap().as_ref().unwrap().cancel();
+    fn stop(&self, id: &TaskId) -> Result<(), TaskError> {
+        let tasks = self.tasks.lock().unwrap();
+        let (task, stop) = tasks
+            .iter()
+            .find(|(task, _)| task.id == *id)
+            .ok_or_else(|| TaskError::Unknown(id.0.clone()))?;
+        if task.state != TaskState::Running {
+            return Err(TaskError::Ended(id.0.clone()));
+        }
+        stop.cancel();
         Ok(())
     }
 }
 
-impl OneTask {
+impl Tasks {
     async fn end(&self) -> TaskState {
         for _ in 0..500 {
-            let state = self.state.lock().unwrap().clone().unwrap();
+            let state = self.list().into_iter().next().unwrap().state;
             if state != TaskState::Running {
                 return state;
             }
@@ -59,7 +72,7 @@ impl OneTask {
     }
 }
 
-fn bench(tasks: &Arc<OneTask>) -> Bench {
+fn bench(tasks: &Arc<Tasks>) -> Bench {
     let mut bench = Bench::new();
     bench.tool = BashTool::new(
         Arc::new(HostProcesses::new()),
@@ -67,7 +80,7 @@ fn bench(tasks: &Arc<OneTask>) -> Bench {
         Arc::new(HostClock),
         BashOptions::default(),
     )
-    .with_tasks(Arc::<OneTask>::clone(tasks));
+    .with_tasks(Arc::<Tasks>::clone(tasks));
     bench
 }
 
@@ -77,7 +90,7 @@ fn in_background(command: &str) -> BashInput {
 
 #[tokio::test]
 async fn a_background_command_returns_at_once_and_ends_by_itself() {
-    let tasks = Arc::new(OneTask::default());
+    let tasks = Arc::new(Tasks::default());
     let bench = bench(&tasks);
     let output = bench.call(in_background("sleep 0.2; echo out; echo err >&2")).await.unwrap();
     assert_eq!(output.data.background_task_id.as_deref(), Some("b00000001"));
@@ -90,14 +103,14 @@ async fn a_background_command_returns_at_once_and_ends_by_itself() {
 
 #[tokio::test]
 async fn a_background_command_that_fails_says_so() {
-    let tasks = Arc::new(OneTask::default());
+    let tasks = Arc::new(Tasks::default());
     bench(&tasks).call(in_background("exit 3")).await.unwrap();
     assert_eq!(tasks.end().await, TaskState::Failed("exit code 3".to_owned()));
 }
 
 #[tokio::test]
 async fn a_stopped_task_takes_its_children_along() {
-    let tasks = Arc::new(OneTask::default());
+    let tasks = Arc::new(Tasks::default());
     let bench = bench(&tasks);
     bench.call(in_background("sleep 64.01 & sleep 64.02; true")).await.unwrap();
     while !is_alive("64.02") {
@@ -112,7 +125,7 @@ async fn a_stopped_task_takes_its_children_along() {
 
 #[tokio::test]
 async fn a_task_that_cannot_be_registered_does_not_run() {
-    let tasks = Arc::new(OneTask { refuses: true, ..OneTask::default() });
+    let tasks = Arc::new(Tasks { refuses: true, ..Tasks::default() });
     let bench = bench(&tasks);
     let error = bench.call(in_background("sleep 64.03")).await.unwrap_err();
     assert!(error.message().contains("not available"));
@@ -123,7 +136,7 @@ async fn a_task_that_cannot_be_registered_does_not_run() {
 #[test]
 fn background_commands_end_with_the_runtime() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let tasks = Arc::new(OneTask::default());
+    let tasks = Arc::new(Tasks::default());
     let bench = bench(&tasks);
     runtime.block_on(async {
         bench.call(in_background("sleep 64.04; true")).await.unwrap();
@@ -133,4 +146,173 @@ fn background_commands_end_with_the_runtime() {
     });
     drop(runtime);
     tokio::runtime::Runtime::new().unwrap().block_on(assert_gone("64.04"));
+}
+
+fn output_tool(tasks: &Arc<Tasks>) -> TaskOutputTool {
+    TaskOutputTool::new(Arc::<Tasks>::clone(tasks) as _, Arc::new(HostClock))
+}
+
+/// What the model sees of a task.
+async fn look(bench: &Bench, tool: &TaskOutputTool, input: Value) -> Result<String, ToolError> {
+    let input = serde_json::from_value(input).unwrap();
+    let output = tool.call(input, None, bench.context().typed()).await?;
+    Ok(tool.render(&output.data).plain_text())
+}
+
+async fn stop(bench: &Bench, tasks: &Arc<Tasks>, id: &str) -> Result<String, ToolError> {
+    let tool = TaskStopTool::new(Arc::<Tasks>::clone(tasks) as _);
+    let input = serde_json::from_value(json!({ "task_id": id })).unwrap();
+    let output = tool.call(input, None, bench.context().typed()).await?;
+    Ok(tool.render(&output.data).plain_text())
+}
+
+#[tokio::test]
+async fn each_look_gives_what_is_new() {
+    let tasks = Arc::new(Tasks::default());
+    let bench = bench(&tasks);
+    let command =
+        "printf '\\033[31mone\\033[0m\\n'; until [ -e go ]; do sleep 0.02; done; echo two; exit 3";
+    bench
+        .call(BashInput { description: Some("counts".to_owned()), ..in_background(command) })
+        .await
+        .unwrap();
+    let tool = output_tool(&tasks);
+    let now = json!({ "task_id": "b00000001", "block": false });
+    let mut first = look(&bench, &tool, now.clone()).await.unwrap();
+    while first.ends_with("No new output.") {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        first = look(&bench, &tool, now.clone()).await.unwrap();
+    }
+    assert_eq!(first, "Task b00000001 (counts) is running. New output:\none\n");
+    let second = look(&bench, &tool, json!({ "task_id": "b00000001", "timeout": 100 })).await;
+    assert_eq!(second.unwrap(), "Task b00000001 (counts) is still running. No new output.");
+    fs::write(bench.project.join("go"), "").unwrap();
+    let third = look(&bench, &tool, json!({ "task_id": "b00000001" })).await.unwrap();
+    assert_eq!(third, "Task b00000001 (counts) has failed: exit code 3. New output:\ntwo\n");
+    let fourth = look(&bench, &tool, json!({ "task_id": " b00000001 " })).await.unwrap();
+    assert_eq!(fourth, "Task b00000001 (counts) has failed: exit code 3. No new output.");
+    // Another agent has not been told anything yet.
+    let other = look(&bench, &output_tool(&tasks), now).await.unwrap();
+    assert!(other.ends_with("New output:\none\ntwo\n"), "{other}");
+}
+
+#[tokio::test]
+async fn of_a_flood_the_end_is_told_and_characters_stay_whole() {
+    let tasks = Arc::new(Tasks::default());
+    let bench = bench(&tasks);
+    bench.call(in_background("yes 汉字 | head -c 3000000; echo end")).await.unwrap();
+    let tool = output_tool(&tasks);
+    let text = look(&bench, &tool, json!({ "task_id": "b00000001" })).await.unwrap();
+    assert!(text.chars().count() < 31_000 && text.ends_with("end\n"), "{}", text.len());
+    assert!(text.contains(" bytes before it are in ") && !text.contains('\u{FFFD}'));
+
+    bench
+        .call(in_background(
+            "printf '\\346\\261'; until [ -e go ]; do sleep 0.02; done; printf '\\211\\n'",
+        ))
+        .await
+        .unwrap();
+    let part = json!({ "task_id": "b00000002", "timeout": 300 });
+    assert!(look(&bench, &tool, part).await.unwrap().ends_with("No new output."));
+    fs::write(bench.project.join("go"), "").unwrap();
+    let text = look(&bench, &tool, json!({ "task_id": "b00000002" })).await.unwrap();
+    assert!(text.ends_with("New output:\n汉\n"), "{text}");
+}
+
+#[tokio::test]
+async fn a_task_is_stopped_once_and_an_unknown_one_named() {
+    let tasks = Arc::new(Tasks::default());
+    let bench = bench(&tasks);
+    let error = stop(&bench, &tasks, "b9").await.unwrap_err();
+    assert_eq!(error.message(), "there is no background task `b9`; none was started");
+    bench.call(in_background("sleep 64.11; true")).await.unwrap();
+    let words = stop(&bench, &tasks, "b00000001").await.unwrap();
+    assert_eq!(words, "Task b00000001 (sleep 64.11; true) was stopped.");
+    assert_eq!(tasks.end().await, TaskState::Killed);
+    assert_gone("64.11").await;
+    let error = stop(&bench, &tasks, "b00000001").await.unwrap_err();
+    assert_eq!(
+        (error.code(), error.message()),
+        ("task:ended", "background task `b00000001` has already ended")
+    );
+    let error = look(&bench, &output_tool(&tasks), json!({ "task_id": "x" })).await.unwrap_err();
+    assert_eq!(error.message(), "there is no background task `x`; the last ones are b00000001");
+}
+
+#[tokio::test]
+async fn waiting_for_a_task_ends_with_the_call() {
+    let tasks = Arc::new(Tasks::default());
+    let bench = bench(&tasks);
+    bench.call(in_background("sleep 64.12; true")).await.unwrap();
+    let tool = output_tool(&tasks);
+    let (ended, ()) = tokio::join!(look(&bench, &tool, json!({ "task_id": "b00000001" })), async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        bench.cancellation.cancel();
+    });
+    assert_eq!(ended.unwrap_err().code(), "tool:interrupted");
+    tasks.stop(&TaskId("b00000001".to_owned())).unwrap();
+    tasks.end().await;
+}
+
+#[tokio::test]
+async fn a_command_whose_time_is_over_goes_on_in_the_background() {
+    let tasks = Arc::new(Tasks::default());
+    let bench = bench(&tasks);
+    let go = bench.project.join("go");
+    let command =
+        format!("echo early; cd /; until [ -e {} ]; do sleep 0.02; done; echo late", go.display());
+    let output = bench.call(with_timeout(&command, 300)).await.unwrap();
+    assert_eq!(output.data.background_task_id.as_deref(), Some("b00000001"));
+    assert_eq!((output.data.timed_out_after_ms, output.data.exit_code), (Some(300), None));
+    assert!(output.changes.is_empty(), "the directory does not follow");
+    let path = output.data.persisted_output_path.clone().unwrap();
+    let text = bench.tool.render(&output.data).plain_text();
+    assert_eq!(
+        text,
+        format!(
+            "The command did not end within 300ms and goes on in the background as task b00000001. Its output goes to \
+             {path}. Changes of directory do not apply.\nIts output so far (6 bytes, 1 lines) ends with:\nearly"
+        )
+    );
+    fs::write(bench.project.join("go"), "").unwrap();
+    assert_eq!(tasks.end().await, TaskState::Completed("exit code 0".to_owned()));
+    assert_eq!(fs::read_to_string(path).unwrap(), "early\nlate\n");
+}
+
+#[tokio::test]
+async fn a_flood_that_is_moved_loses_no_byte() {
+    let tasks = Arc::new(Tasks::default());
+    let bench = bench(&tasks);
+    let command = "for i in $(seq 40); do seq 1000; sleep 0.02; done";
+    let output = bench.call(with_timeout(command, 300)).await.unwrap();
+    let path = output.data.persisted_output_path.unwrap();
+    tasks.end().await;
+    let one: String = (1..=1000).flat_map(|number| [number.to_string(), "\n".to_owned()]).collect();
+    assert_eq!(fs::read_to_string(path).unwrap(), one.repeat(40));
+}
+
+#[tokio::test]
+async fn some_commands_are_ended_all_the_same() {
+    for command in [
+        "sleep 64.21",
+        "sleep 64.21; echo after",
+        "while :; do sleep 0.02; git status; done >/dev/null 2>&1",
+        "eval 'sleep 64.21'",
+    ] {
+        let tasks = Arc::new(Tasks::default());
+        let bench = bench(&tasks);
+        let error = bench.call(with_timeout(command, 200)).await.expect_err(command);
+        assert_eq!(error.code(), "tool:timed_out", "{command}");
+        assert!(tasks.list().is_empty(), "{command}");
+        assert_gone("64.21").await;
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_cannot_be_moved_is_ended_with_its_output_told() {
+    let tasks = Arc::new(Tasks { refuses: true, ..Tasks::default() });
+    let bench = bench(&tasks);
+    let error = bench.call(with_timeout("echo early; tail -f /dev/null", 200)).await.unwrap_err();
+    assert_eq!(error.message(), "Command timed out after 200ms\nearly");
+    assert_eq!(bench.spooled_files(), 0);
 }

@@ -1,7 +1,6 @@
 //! What is kept of an output, and where.
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;

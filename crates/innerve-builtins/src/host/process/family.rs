@@ -75,6 +75,19 @@ impl Family {
     }
 }
 
+/// Whether a process of the session runs, whoever leads its group.
+#[cfg(target_os = "linux")]
+pub(super) fn is_session_alive(session: u32) -> bool {
+    i32::try_from(session).is_ok_and(linux::has_session)
+}
+
+/// Whether a process of the group that led the session runs.
+#[cfg(all(unix, not(target_os = "linux")))]
+pub(super) fn is_session_alive(session: u32) -> bool {
+    let id = i32::try_from(session).ok().and_then(rustix::process::Pid::from_raw);
+    id.is_some_and(|id| rustix::process::test_kill_process_group(id).is_ok())
+}
+
 #[cfg(target_os = "linux")]
 mod linux {
     //! Reads `/proc/<pid>/stat` (proc(5)).
@@ -136,6 +149,11 @@ mod linux {
     pub(super) fn has_members(leader: Pid) -> bool {
         let leader = leader.as_raw_nonzero().get();
         all().iter().any(|stat| stat.group == leader)
+    }
+
+    /// Whether a process of the session runs.
+    pub(super) fn has_session(session: RawPid) -> bool {
+        all().iter().any(|stat| stat.session == session)
     }
 
     fn all() -> Vec<Stat> {

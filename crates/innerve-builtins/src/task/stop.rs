@@ -1,0 +1,96 @@
+//! `TaskStop`: ends a task in the background.
+
+use std::fmt;
+use std::sync::Arc;
+
+use innerve_permission::facts::{Place, from_call};
+use innerve_permission::{CallFacts, Preview};
+use innerve_protocol::ToolResultContent;
+use innerve_tool::port::TaskRegistry;
+use innerve_tool::{CallContext, Tool, ToolError, ToolOutput};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Ends a task and all that it has started.
+pub struct TaskStopTool {
+    tasks: Arc<dyn TaskRegistry>,
+}
+
+/// What the model gives to [`TaskStopTool`].
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TaskStopInput {
+    /// The task
+    pub task_id: String,
+}
+
+/// What [`TaskStopTool`] did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskStopResult {
+    /// The task that was stopped.
+    pub task_id: String,
+    /// What it was.
+    pub description: String,
+}
+
+impl TaskStopTool {
+    /// Ends tasks of `tasks`.
+    pub fn new(tasks: Arc<dyn TaskRegistry>) -> Self {
+        Self { tasks }
+    }
+}
+
+impl Tool for TaskStopTool {
+    type Input = TaskStopInput;
+    type Output = TaskStopResult;
+    type Progress = ();
+
+    fn name(&self) -> &'static str {
+        "TaskStop"
+    }
+
+    fn aliases(&self) -> &[&str] {
+        &["KillShell"]
+    }
+
+    fn description(&self) -> String {
+        "Ends a background task with all that it has started.".to_owned()
+    }
+
+    async fn call(
+        &self,
+        input: TaskStopInput,
+        _approved: Option<Preview>,
+        _context: CallContext<()>,
+    ) -> Result<ToolOutput<TaskStopResult>, ToolError> {
+        let id = super::id_of(&input.task_id)?;
+        let description = self.tasks.get(&id).map(|task| task.description).unwrap_or_default();
+        self.tasks.stop(&id).map_err(|error| super::refused(&error, self.tasks.as_ref()))?;
+        Ok(ToolOutput::new(TaskStopResult { task_id: id.0, description }))
+    }
+
+    fn render(&self, output: &TaskStopResult) -> ToolResultContent {
+        format!("Task {} ({}) was stopped.", output.task_id, output.description).into()
+    }
+
+    fn facts(&self, input: &Value, _context: &CallContext, place: Place<'_>) -> CallFacts {
+        from_call(self.name(), input, place)
+            .unwrap_or_else(|| CallFacts::new(self.name(), input.clone()))
+    }
+
+    fn search_hint(&self) -> &'static str {
+        "stop, kill background commands and agents"
+    }
+
+    fn classifier_input(&self, input: &TaskStopInput) -> String {
+        input.task_id.clone()
+    }
+}
+
+impl fmt::Debug for TaskStopTool {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("TaskStopTool").finish_non_exhaustive()
+    }
+}

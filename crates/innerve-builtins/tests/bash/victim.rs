@@ -1,0 +1,149 @@
+//! What a program leaves running does not outlive it, however it ends.
+
+use std::process::{Command, Stdio};
+
+use super::*;
+
+/// As [`assert_gone`], for what has to be forced.
+async fn assert_gone_later(argument: &str) {
+    for _ in 0..60 {
+        if !is_alive(argument) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("still running: {argument}");
+}
+
+async fn until_alive(argument: &str) {
+    for _ in 0..1_000 {
+        if is_alive(argument) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("never ran: {argument}");
+}
+
+#[tokio::test]
+async fn what_a_finished_command_left_ends_with_the_runner() {
+    let bench = Bench::new();
+    bench.text("sleep 65.01 & sleep 65.02 </dev/null >/dev/null 2>&1 & echo done").await;
+    // Groups of their own, in the same session.
+    bench.text("set -m; sleep 65.03 & echo done").await;
+    // It is asked first and does not listen.
+    bench.text("(trap '' TERM; sleep 65.04; sleep 65.05) & echo done").await;
+    for argument in ["65.01", "65.02", "65.03", "65.04"] {
+        until_alive(argument).await;
+    }
+    // Longer than it takes to look after what was left.
+    tokio::time::sleep(Duration::from_millis(1_200)).await;
+    drop(bench);
+    for argument in ["65.01", "65.02", "65.03"] {
+        assert_gone(argument).await;
+    }
+    assert_gone_later("65.04").await;
+    assert_gone("65.05").await;
+}
+
+#[tokio::test]
+async fn what_is_left_is_asked_to_end_before_it_is_forced() {
+    let bench = Bench::new();
+    let note = bench.project.parent().unwrap().join("asked");
+    let command = format!(
+        "(trap 'echo asked >{}; exit' TERM; echo ready; while :; do sleep 0.05; done) & sleep 0.2",
+        note.display()
+    );
+    assert!(bench.text(&command).await.starts_with("ready"));
+    let Bench { _folder: folder, tool, .. } = bench;
+    drop(tool);
+    for _ in 0..100 {
+        if note.exists() {
+            return drop(folder);
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("it was not asked");
+}
+
+#[tokio::test]
+async fn what_made_a_session_of_its_own_is_left_alone() {
+    let bench = Bench::new();
+    bench.text("setsid sleep 65.06 </dev/null >/dev/null 2>&1 & sleep 0.1; echo done").await;
+    until_alive("65.06").await;
+    drop(bench);
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert!(is_alive("65.06"));
+    Command::new("pkill").args(["-f", "-x", "sleep 65.06"]).status().unwrap();
+}
+
+#[tokio::test]
+async fn a_watchdog_that_was_ended_is_replaced() {
+    let bench = Bench::new();
+    bench.text("sleep 65.07 & echo done").await;
+    let own = std::process::id().to_string();
+    let watchdogs = || -> Vec<String> {
+        let found = Command::new("pgrep").args(["-f", "innerve-watchdog$"]).output().unwrap();
+        let ids = String::from_utf8(found.stdout).unwrap();
+        ids.lines().filter(|id| *id != own).map(str::to_owned).collect()
+    };
+    // Other tests have theirs; one that is ended is replaced there too.
+    for id in watchdogs() {
+        let pipe = fs::read_link(format!("/proc/{id}/fd/0")).unwrap_or_default();
+        let own = fs::read_dir("/proc/self/fd").unwrap().flatten();
+        if own.filter_map(|fd| fs::read_link(fd.path()).ok()).any(|own| own == pipe) {
+            Command::new("kill").args(["-9", &id]).status().unwrap();
+        }
+    }
+    bench.text("sleep 65.08 & echo done").await;
+    drop(bench);
+    assert_gone("65.07").await;
+    assert_gone("65.08").await;
+}
+
+/// Is run, and killed, by the test below.
+#[tokio::test]
+#[ignore = "it never ends by itself"]
+async fn victim() {
+    if std::env::var_os("INNERVE_VICTIM").is_none() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.text("sleep 65.11 & sleep 65.12 </dev/null >/dev/null 2>&1 & echo done").await;
+    bench.text("sleep 65.13 & wait; true").await;
+}
+
+#[tokio::test]
+async fn a_program_that_is_killed_leaves_nothing_running() {
+    let mut program = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "victim::victim", "--ignored", "--nocapture"])
+        .env("INNERVE_VICTIM", "1")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    for argument in ["65.11", "65.12", "65.13"] {
+        until_alive(argument).await;
+    }
+    // SIGKILL
+    program.kill().unwrap();
+    program.wait().unwrap();
+    for argument in ["65.11", "65.12", "65.13"] {
+        assert_gone(argument).await;
+    }
+}
+
+#[tokio::test]
+async fn a_pattern_that_matches_its_own_shell_is_explained() {
+    let bench = Bench::new();
+    let (_, words) = bench.failure("pkill -f innerve-test-pattern; echo after").await;
+    assert!(words.starts_with("Killed by signal 15 (SIGTERM): pkill -f looks at whole"), "{words}");
+    // The advice works.
+    bench.text("sleep 65.14 & echo started").await;
+    until_alive("65.14").await;
+    let text = bench.text("pkill -f '[6]5.14'; echo after").await;
+    assert!(text.ends_with("after"), "{text}");
+    assert_gone("65.14").await;
+    let (_, words) = bench.failure("kill -TERM $$").await;
+    assert_eq!(words, "Killed by signal 15 (SIGTERM)");
+}

@@ -46,7 +46,9 @@ fn every_verb_has_help_with_an_example() {
 fn an_unknown_flag_or_verb_exits_2_and_is_named() {
     let world = World::new();
     for (verb, _) in VERBS {
-        world.innerve([verb, "--no-such-flag"]).run().exits(2).complains(["--no-such-flag"]);
+        // To another agent, exit code 2 of a hook means that the call is blocked (Claude Code, hooks reference).
+        let code = if verb == "hook" { 1 } else { 2 };
+        world.innerve([verb, "--no-such-flag"]).run().exits(code).complains(["--no-such-flag"]);
     }
     world.innerve(["no-such-verb"]).run().exits(2).complains(["no-such-verb"]);
     world.innerve(["run", "x", "--permission-mode", "never"]).run().exits(2).complains(["never"]);

@@ -1,9 +1,22 @@
-//! The command table: one row per program or subcommand, with the options that are known and what operands are.
+//! The command table: one row per program or subcommand and form of it, with the options that are known, what operands are,
+//! and examples that must and must not be judged by the row.
 
+mod archives;
+pub(crate) mod builtins;
 mod files;
 mod git;
-mod readers;
-mod tools;
+mod metadata;
+mod packages;
+mod remote;
+mod search;
+mod system;
+mod text;
+pub(crate) mod wrappers;
+
+#[cfg(test)]
+mod page;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -26,6 +39,8 @@ pub(crate) enum Operands {
     Write,
     /// A script, then paths that are read.
     ScriptThenRead,
+    /// A word that says what to do, a script, then paths that are read.
+    VerbAndScriptThenRead,
     /// A script, unless an option gives it, then paths that are changed.
     ScriptThenWrite,
     /// A mode or an owner, then paths that are changed.
@@ -38,6 +53,23 @@ pub(crate) enum Operands {
     Move,
     /// Paths that are pointed to, then one that is written.
     Link,
+    /// `if=` and a path that is read, `of=` and one that is written.
+    InOut,
+}
+
+/// What people and tests are told about a row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Examples {
+    /// What makes the program write or run something, or is refused.
+    pub(crate) note: &'static str,
+    /// Commands that the row judges.
+    pub(crate) matching: &'static [&'static str],
+    /// Commands that it does not.
+    pub(crate) others: &'static [&'static str],
+}
+
+impl Examples {
+    pub(crate) const NONE: Self = Self { note: "", matching: &[], others: &[] };
 }
 
 /// A program or subcommand, in one of its forms.
@@ -51,14 +83,17 @@ pub(crate) struct Program {
     pub(crate) effects: &'static [Effect],
     /// Whether these are all effects.
     pub(crate) complete: bool,
-    /// The options that are known, in the form that [`Parsed::parse`] reads; `*` for any.
+    /// The options that are known, in the form that `judge::options` reads; `*` for any.
     pub(crate) options: &'static str,
+    /// Whether long options may be shortened.
+    pub(crate) abbreviates: bool,
     /// What operands are.
     pub(crate) operands: Operands,
     /// Whether words that are not known can harm.
     pub(crate) dynamic: Dynamic,
     /// A last word on options and operands together.
     pub(crate) check: Option<fn(&Parsed<'_>) -> bool>,
+    pub(crate) examples: Examples,
 }
 
 impl Program {
@@ -70,9 +105,11 @@ impl Program {
             effects: &[Effect::Read],
             complete: true,
             options,
+            abbreviates: false,
             operands: Operands::Read,
             dynamic: Dynamic::Harmless,
             check: None,
+            examples: Examples::NONE,
         }
     }
 
@@ -82,30 +119,26 @@ impl Program {
         options: &'static str,
         operands: Operands,
     ) -> Self {
-        Self {
-            names,
-            class: Class::Write,
-            effects: &[],
-            complete: true,
-            options,
-            operands,
-            dynamic: Dynamic::Harmless,
-            check: None,
-        }
+        let mut program = Self::reads(names, options);
+        program.class = Class::Write;
+        program.effects = &[];
+        program.operands = operands;
+        program
     }
 
     /// A program that is known to have `effects`, whatever its options; there may be more.
     const fn acts(names: &'static [&'static str], effects: &'static [Effect]) -> Self {
-        Self {
-            names,
-            class: Class::Write,
-            effects,
-            complete: false,
-            options: "*",
-            operands: Operands::Text,
-            dynamic: Dynamic::Harmless,
-            check: None,
-        }
+        let mut program = Self::writes(names, "*", Operands::Text);
+        program.effects = effects;
+        program.complete = false;
+        program
+    }
+
+    /// A program that may do anything, `effects` at least.
+    const fn unknown(names: &'static [&'static str], effects: &'static [Effect]) -> Self {
+        let mut program = Self::acts(names, effects);
+        program.class = Class::Unknown;
+        program
     }
 
     /// With operands of another kind.
@@ -117,6 +150,18 @@ impl Program {
     /// With other effects.
     const fn effects(mut self, effects: &'static [Effect]) -> Self {
         self.effects = effects;
+        self
+    }
+
+    /// There may be more effects.
+    const fn incomplete(mut self) -> Self {
+        self.complete = false;
+        self
+    }
+
+    /// The program takes options as the GNU programs do: long ones may be shortened.
+    const fn gnu(mut self) -> Self {
+        self.abbreviates = true;
         self
     }
 
@@ -132,24 +177,63 @@ impl Program {
         self
     }
 
-    /// Of another class.
-    const fn class(mut self, class: Class) -> Self {
-        self.class = class;
+    /// Without any effect of its own; operands are no paths.
+    const fn neutral(mut self) -> Self {
+        self.operands = Operands::Text;
+        self.only_operands()
+    }
+
+    /// Without any effect but what it does to its operands.
+    const fn only_operands(mut self) -> Self {
+        self.class = Class::Neutral;
+        self.effects = &[];
         self
     }
 
-    /// Without any effect of its own.
-    const fn neutral(mut self) -> Self {
-        self.class = Class::Neutral;
-        self.effects = &[];
-        self.operands = Operands::Text;
+    /// What makes it write or run something, for people.
+    const fn note(mut self, note: &'static str) -> Self {
+        self.examples.note = note;
+        self
+    }
+
+    /// Commands that the row judges, and commands that it does not.
+    const fn examples(
+        mut self,
+        matching: &'static [&'static str],
+        others: &'static [&'static str],
+    ) -> Self {
+        self.examples.matching = matching;
+        self.examples.others = others;
         self
     }
 }
 
+/// A program with subcommands.
+#[derive(Debug)]
+pub(crate) struct Group {
+    pub(crate) name: &'static str,
+    /// The options that may stand before a subcommand.
+    pub(crate) options: &'static str,
+}
+
+/// The rows by kind of program.
+static SECTIONS: &[(&str, &[Program])] = &[
+    ("Text", text::ROWS),
+    ("Search", search::ROWS),
+    ("Names and metadata of files", metadata::ROWS),
+    ("Files", files::ROWS),
+    ("Archives and compiled files", archives::ROWS),
+    ("git", git::ROWS),
+    ("The system", system::ROWS),
+    ("Packages, builds and interpreters", packages::ROWS),
+    ("Other machines", remote::ROWS),
+];
+
+const GROUPS: [&[Group]; 2] = [remote::GROUPS, packages::GROUPS];
+
 static TABLE: LazyLock<HashMap<&'static str, Vec<&'static Program>>> = LazyLock::new(|| {
     let mut table: HashMap<&'static str, Vec<&'static Program>> = HashMap::new();
-    for rows in [readers::ROWS, files::ROWS, git::ROWS, tools::ROWS] {
+    for (_, rows) in SECTIONS.iter().copied() {
         for row in rows {
             for name in row.names {
                 table.entry(name).or_default().push(row);
@@ -166,24 +250,54 @@ pub(crate) fn programs(name: &str) -> &'static [&'static Program] {
 
 /// The options before the subcommand of a program that has subcommands.
 pub(crate) fn group(name: &str) -> Option<&'static str> {
-    tools::GROUPS.iter().find(|(group, _)| *group == name).map(|(_, globals)| *globals)
+    GROUPS.iter().copied().flatten().find(|group| group.name == name).map(|group| group.options)
 }
 
 /// Whether the table knows `name` as a program.
 pub(crate) fn is_known(name: &str) -> bool {
-    group(name).is_some() || TABLE.contains_key(name) || tools::VERSIONED.contains(&name)
+    group(name).is_some()
+        || TABLE.contains_key(name)
+        || packages::VERSIONED.contains(&name)
+        || builtins::builtin(name).is_some()
+        || wrappers::wrapper(name).is_some()
 }
 
 /// Whether `option` alone makes a program print its version or help and nothing else.
 pub(crate) fn only_prints(name: &str, option: &str) -> bool {
-    let known = !programs(name).is_empty() || tools::VERSIONED.contains(&name);
+    let versioned = packages::VERSIONED.contains(&name);
+    let known =
+        versioned || programs(name).iter().any(|row| row.class <= Class::ReadOnly || row.complete);
     match option {
-        "--version" => known,
-        "--help" => known && name != "git",
-        "-v" => matches!(name, "node" | "npm" | "yarn" | "pnpm"),
-        "-V" => matches!(name, "python" | "python3" | "pip" | "pip3" | "cargo" | "rustc"),
+        "--version" | "--help" => known,
+        "-h" => matches!(name, "git" | "cargo" | "gh" | "kubectl" | "helm" | "rg" | "fd" | "uv"),
+        "-v" => matches!(name, "node" | "npm"),
+        "-V" => {
+            matches!(name, "python" | "python3" | "pip" | "pip3" | "cargo" | "rustc" | "rg" | "fd")
+        }
         _ => false,
     }
+}
+
+/// Whether `--help` behind a subcommand of a program makes it print help and nothing else: not for `git`, which starts a
+/// viewer for manuals, nor where the project may take the place of the program.
+pub(crate) fn helps(name: &str) -> bool {
+    matches!(
+        name,
+        "docker"
+            | "podman"
+            | "kubectl"
+            | "gh"
+            | "helm"
+            | "cargo"
+            | "npm"
+            | "pip"
+            | "pip3"
+            | "uv"
+            | "go"
+            | "rustup"
+            | "brew"
+            | "systemctl"
+    )
 }
 
 /// Whether a program acts on none of the variables that the shell may set for it.

@@ -1,6 +1,7 @@
 //! What a simple command does: wrappers, builtins, the command table, redirections and assignments.
 
 mod builtins;
+mod fd;
 mod find;
 mod judgement;
 mod options;
@@ -13,14 +14,16 @@ use crate::opaque::Refusal;
 use crate::read::{Argument, Reader, Scope, Simple, Step};
 use crate::variables::{self, VariableKind};
 use crate::{
-    Class, Command, Context, Effect, Effects, OpaqueCode, Redirection, Span, Word, WordPart,
-    commands,
+    Class, Command, Context, Effect, Effects, OpaqueCode, Redirection, Span, Word, commands,
 };
 
-pub(crate) use builtins::is_known;
+#[cfg(test)]
+pub(crate) use find::{PLAIN as FIND_PLAIN, VALUED as FIND_VALUED};
 pub(crate) use judgement::{Judgement, names_secret};
 use judgement::{is_descriptor, is_device};
 pub(crate) use options::{Dynamic, Parsed, Value};
+#[cfg(test)]
+pub(crate) use programs::decide;
 pub(crate) use scripts::{is_reading_awk, is_reading_sed};
 
 /// Words that start or end compound commands.
@@ -189,9 +192,11 @@ impl<'a> Reader<'a> {
         } else if let Some(judgement) = self.builtin(&name, call)? {
             builtin = true;
             judgement
+        } else if call.wrappers.is_empty() && self.findings.functions.contains(&name) {
+            self.function_call(call)
         } else {
             let bare = bare_name(&name);
-            let mut judgement = programs::judge(bare, &call.words, &self.directory, self.cwd);
+            let mut judgement = programs::judge(bare, &call.words, self.site());
             if call.plain_environment && !commands::ignores_environment(bare) {
                 if judgement.class <= Class::ReadOnly {
                     judgement.doubt();
@@ -214,27 +219,33 @@ impl<'a> Reader<'a> {
         Ok(index)
     }
 
-    /// Remembers that a variable holds the path of a secret.
-    pub(crate) fn remember(&mut self, name: &str, value: &Word) {
-        if names_secret(value, &self.directory) {
-            self.findings.secret_paths.push(name.to_owned());
+    fn site(&self) -> programs::Site<'_> {
+        programs::Site { directory: &self.directory, cwd: self.cwd, values: &self.findings.values }
+    }
+
+    /// Judges the call of a function that is defined before: its body is reported there, so that only what is handed to
+    /// it counts here.
+    fn function_call(&self, call: &Call<'a>) -> Judgement {
+        let mut judgement = Judgement::neutral();
+        for argument in call.words.iter().skip(1) {
+            judgement.look_for_secrets(&argument.word);
+            if names_secret(&argument.word, &self.directory) {
+                judgement.raise(Class::Unknown, Effect::Secret);
+            }
         }
+        judgement
+    }
+
+    /// Remembers what a variable may hold.
+    pub(crate) fn remember(&mut self, name: &str, value: &Word) {
+        self.findings.values.assign(name, value, &self.directory);
     }
 
     /// Whether a word holds a variable that was given the path of a secret.
     fn uses_secret_path(&self, call: &Call<'a>) -> bool {
         let words = call.words.iter().map(|argument| &argument.word);
         let targets = call.redirections.iter().map(|redirection| &redirection.target);
-        words.chain(targets).any(|word| match word {
-            Word::Literal(_) => false,
-            Word::Dynamic(dynamic) => dynamic.parts.iter().any(|part| match part {
-                WordPart::Variable(name) => self.findings.secret_paths.contains(name),
-                WordPart::Literal(_)
-                | WordPart::Tilde(_)
-                | WordPart::Glob(_)
-                | WordPart::Other(_) => false,
-            }),
-        })
+        words.chain(targets).any(|word| self.findings.values.leads_to_secret(word))
     }
 
     /// Appends a command to the findings.

@@ -37,6 +37,11 @@ pub fn analyze(command: &str) -> Analysis {
 pub fn analyze_in(command: &str, cwd: Option<&str>) -> Analysis {
     let mut findings = read::Findings::default();
     read::Reader::new(&mut findings, command, cwd).read(read::Scope::top());
+    if let Some(values) = findings.values.corrected() {
+        findings = read::Findings::default();
+        findings.values = values;
+        read::Reader::new(&mut findings, command, cwd).read(read::Scope::top());
+    }
     let commands = judge::settle(findings.found);
     match findings.refusal {
         None => Analysis::Commands(Commands(commands)),

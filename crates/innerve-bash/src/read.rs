@@ -21,6 +21,7 @@ use crate::judge::Found;
 use crate::opaque::Refusal;
 use crate::second::SecondOpinion;
 use crate::tree::Fault;
+use crate::variables::Values;
 use crate::{Context, OpaqueCode, Redirection, Span, raw, tree};
 
 pub(crate) use simple::{Argument, Simple};
@@ -45,8 +46,10 @@ pub(crate) struct Findings {
     pub(crate) found: Vec<Found>,
     /// The first thing that was not understood.
     pub(crate) refusal: Option<Refusal>,
-    /// Variables that were given the path of a secret.
-    pub(crate) secret_paths: Vec<String>,
+    /// What variables are known to hold.
+    pub(crate) values: Values,
+    /// Functions that are certain to be defined.
+    pub(crate) functions: Vec<String>,
     /// How many statements are around the one that is read.
     depth: usize,
     /// Whether `set -o pipefail` was met.
@@ -57,6 +60,13 @@ impl Findings {
     /// Remembers the first refusal.
     pub(crate) fn refuse(&mut self, refusal: Refusal) {
         self.refusal.get_or_insert(refusal);
+    }
+
+    /// Remembers a function that was read; only one at the top of the text is certain to be defined from then on.
+    fn define(&mut self, name: &str, scope: Scope) {
+        if self.depth == 1 && scope.context == Context::Top {
+            self.functions.push(name.to_owned());
+        }
     }
 }
 

@@ -1,4 +1,8 @@
-//! What assigning a variable may change.
+//! What assigning a variable may change, and what the variables of a text are known to hold.
+
+use crate::directory::Directory;
+use crate::judge::names_secret;
+use crate::{DynamicWord, Word, WordPart};
 
 /// How much an assignment to a name may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,4 +167,119 @@ pub(crate) fn is_name(name: &str) -> bool {
     let mut bytes = name.bytes();
     bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// How well the value of a variable is known, from the least to the most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Nature {
+    /// It may be anything, an option as well.
+    Wild,
+    /// It does not start with a dash.
+    Tame,
+    /// It is one plain word that is no option, quoted or not.
+    Plain,
+}
+
+/// What the variables of a text are known to hold, whichever of their assignments came last.
+///
+/// A variable may also be unset, because its assignment was not reached or ran in a subshell, and then it is empty; its
+/// value in the environment of the text is taken to be no option.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Values {
+    natures: Vec<(String, Nature)>,
+    secret_paths: Vec<String>,
+    taken_back: bool,
+}
+
+impl Values {
+    /// Notes that `name` may hold `value`.
+    pub(crate) fn assign(&mut self, name: &str, value: &Word, directory: &Directory) {
+        if names_secret(value, directory) {
+            self.secret_paths.push(name.to_owned());
+        }
+        let nature = match value {
+            Word::Literal(text) if text.is_empty() || text.starts_with('-') => Nature::Wild,
+            Word::Literal(text) if text.bytes().all(is_plain) => Nature::Plain,
+            Word::Literal(_) => Nature::Tame,
+            Word::Dynamic(dynamic) if self.is_operand(dynamic) => Nature::Tame,
+            Word::Dynamic(_) => Nature::Wild,
+        };
+        self.note(name, nature);
+    }
+
+    /// Notes that `name` may hold anything.
+    pub(crate) fn forget(&mut self, name: &str) {
+        self.note(name, Nature::Wild);
+    }
+
+    fn note(&mut self, name: &str, nature: Nature) {
+        match self.natures.iter_mut().find(|(known, _)| known == name) {
+            Some((_, known)) if *known > nature => {
+                *known = nature;
+                self.taken_back = true;
+            }
+            Some(_) => {}
+            None => self.natures.push((name.to_owned(), nature)),
+        }
+    }
+
+    fn nature(&self, name: &str) -> Nature {
+        if matches!(name, "HOME" | "PWD") {
+            return Nature::Tame;
+        }
+        let known = self.natures.iter().find(|(known, _)| known == name);
+        known.map_or(Nature::Wild, |(_, nature)| *nature)
+    }
+
+    /// When a later assignment took back what was believed of a variable before: what to start a second reading with.
+    pub(crate) fn corrected(&self) -> Option<Self> {
+        self.taken_back.then(|| Self { taken_back: false, ..self.clone() })
+    }
+
+    /// Whether a word is certain not to be an option.
+    pub(crate) fn is_operand(&self, word: &DynamicWord) -> bool {
+        match word.parts.as_slice() {
+            [WordPart::Literal(text), ..] => !text.starts_with('-'),
+            [WordPart::Tilde(_), ..] => true,
+            [WordPart::Variable(name), rest @ ..] => {
+                let follows = match rest.first() {
+                    None => true,
+                    Some(WordPart::Literal(text)) => !text.starts_with('-'),
+                    Some(_) => name == "HOME" || name == "PWD",
+                };
+                follows && self.nature(name) >= Nature::Tame
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a word is certain to be at most one.
+    pub(crate) fn is_single(&self, word: &DynamicWord) -> bool {
+        word.one_word
+            || word.parts.iter().all(|part| match part {
+                WordPart::Literal(_) => true,
+                WordPart::Variable(name) => self.nature(name) == Nature::Plain,
+                WordPart::Tilde(_) | WordPart::Glob(_) | WordPart::Other(_) => false,
+            })
+    }
+
+    /// Whether a word holds a variable that was given the path of a secret.
+    pub(crate) fn leads_to_secret(&self, word: &Word) -> bool {
+        match word {
+            Word::Literal(_) => false,
+            Word::Dynamic(dynamic) => dynamic.parts.iter().any(|part| match part {
+                WordPart::Variable(name) => self.secret_paths.contains(name),
+                WordPart::Literal(_)
+                | WordPart::Tilde(_)
+                | WordPart::Glob(_)
+                | WordPart::Other(_) => false,
+            }),
+        }
+    }
+}
+
+/// Whether bash leaves the byte alone in a word that is not quoted.
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'_' | b'.' | b'/' | b'-' | b':' | b'@' | b'+' | b',' | b'%')
 }

@@ -1,160 +1,174 @@
 //! Builtins of the shell: the few that are inert, `cd`, and those that change what later text means.
 
-use super::options::{Dynamic, Extent, Parsed};
+use super::options::{Dynamic, Extent, Grammar, Parsed};
 use super::{Call, Judgement};
+use crate::commands::builtins::{Judged, builtin};
 use crate::directory::Directory;
 use crate::opaque::Refusal;
 use crate::read::{Argument, Reader, Step, conditions};
 use crate::variables::{self, VariableKind};
 use crate::{Class, Effect, OpaqueCode, Word, WordPart};
 
-/// Builtins without an effect outside the shell, whatever their words.
-const INERT: &[&str] = &[
-    ":", "true", "false", "echo", "pwd", "exit", "return", "break", "continue", "shift", "times",
-    "jobs", "dirs",
-];
+/// Letters of `set` that leave the meaning of later text alone.
+const SET_LETTERS: &[u8] = b"euxEvCf";
 
-/// Builtins that change what later text means, or run text that is not seen.
-const STATEFUL: &[&str] = &[
-    ".",
-    "alias",
-    "bind",
-    "caller",
-    "compgen",
-    "complete",
-    "compopt",
-    "coproc",
-    "declare",
-    "enable",
-    "exec",
-    "fc",
-    "getopts",
-    "hash",
-    "history",
-    "local",
-    "logout",
-    "mapfile",
-    "readarray",
-    "readonly",
-    "shopt",
-    "source",
-    "suspend",
-    "trap",
-    "typeset",
-    "unalias",
-    "unset",
-];
-
-/// Builtins with a rule of their own, and wrappers.
-const OTHER: &[&str] = &[
-    "[", "bg", "builtin", "cd", "command", "disown", "eval", "export", "fg", "kill", "let", "popd",
-    "printf", "pushd", "read", "set", "test", "type", "ulimit", "umask", "wait", "time", "timeout",
-    "nice", "nohup", "stdbuf", "setsid", "ionice", "sudo", "doas", "env", "xargs", "find", "bash",
-    "sh", "dash", "zsh", "ksh", "taskset", "chrt", "flock",
-];
-
-/// Options of `set` that leave the meaning of later text alone.
-const SET_OPTIONS: &[&str] = &[
-    "-e", "-u", "-x", "-eu", "-ex", "-ux", "-eux", "-o", "-eo", "-uo", "-xo", "-euo", "-exo",
-    "-euxo", "-xeuo", "-ueo", "+e", "+u", "+x", "+o", "pipefail", "errexit", "nounset", "xtrace",
-];
-
-/// Whether the shell itself gives `name` a meaning, or it is a wrapper.
-pub(crate) fn is_known(name: &str) -> bool {
-    INERT.contains(&name) || STATEFUL.contains(&name) || OTHER.contains(&name)
-}
+/// Names behind `set -o` that leave the meaning of later text alone.
+const SET_NAMES: &[&str] =
+    &["pipefail", "errexit", "nounset", "xtrace", "errtrace", "verbose", "noclobber", "noglob"];
 
 impl<'a> Reader<'a> {
     /// Judges a builtin; `None` when `name` is none.
     pub(super) fn builtin(&mut self, name: &str, call: &Call<'a>) -> Step<Option<Judgement>> {
+        if name == "[[" {
+            return Ok(Some(Judgement::neutral()));
+        }
+        let Some(row) = builtin(name).filter(|row| !call.executed || row.is_program) else {
+            return Ok(None);
+        };
         let words = call.words.get(1..).unwrap_or_default();
-        let refuse = |code, message: &str| Err(Refusal::new(code, message, call.span));
-        if STATEFUL.contains(&name) {
-            return refuse(
-                OpaqueCode::ChangesState,
-                &format!("`{name}` changes what later text means or runs text that is not seen"),
-            );
-        }
-        let mut judgement = Judgement::neutral();
-        match name {
-            _ if INERT.contains(&name) => {}
-            "[[" => {}
-            "[" | "test" => {
-                let operands = match (name, words.split_last()) {
-                    ("[", Some((last, operands))) if last.word.literal() == Some("]") => operands,
-                    ("[", _) => return refuse(OpaqueCode::Syntax, "`[` is not closed"),
-                    _ => words,
-                };
-                if !is_plain_test(operands) {
-                    return refuse(
-                        OpaqueCode::EvaluatesData,
-                        &format!("`{name}` of this form may evaluate data as code"),
-                    );
-                }
-                return Ok(Some(judgement));
+        let mut judgement = match row.judged {
+            Judged::Inert => Judgement::neutral(),
+            Judged::State => Judgement::new(Class::Write, &[Effect::State]),
+            Judged::Rule => self.by_rule(name, words, call)?,
+            Judged::Refused if name == "let" => {
+                return Err(evaluates("`let` evaluates its words", call));
             }
-            "cd" => self.change_directory(words, call),
-            "pushd" | "popd" => {
-                if !call.executed {
-                    self.directory = Directory::unknown();
-                }
+            Judged::Refused => {
+                let message =
+                    format!("`{name}` changes what later text means or runs text that is not seen");
+                return Err(Refusal::new(OpaqueCode::ChangesState, message, call.span));
             }
-            "printf" => {
-                let plain = match words.first().map(|first| &first.word) {
-                    None => true,
-                    Some(Word::Literal(text)) => !text.starts_with('-') || text == "--",
-                    Some(Word::Dynamic(dynamic)) => {
-                        matches!(dynamic.parts.first(), Some(WordPart::Literal(text)) if !text.starts_with('-'))
-                    }
-                };
-                if !plain {
-                    return refuse(
-                        OpaqueCode::EvaluatesData,
-                        "`printf` may be told to assign, and evaluates the name",
-                    );
-                }
-            }
-            "read" => {
-                let parsed = Parsed::parse(words, "-rs -pdnNtu=", Dynamic::Doubtful, Extent::Whole);
-                let plain = parsed.operands.iter().all(|word| {
-                    word.literal().is_some_and(|name| {
-                        variables::is_name(name) && variables::kind(name) == VariableKind::Inert
-                    })
-                });
-                if parsed.doubt || !plain {
-                    return refuse(
-                        OpaqueCode::EvaluatesData,
-                        "`read` evaluates names that are not plain lower-case ones",
-                    );
-                }
-            }
-            "set" => return self.set(words, call).map(Some),
-            "type" => judgement = Judgement::new(Class::ReadOnly, &[Effect::Read]),
-            "wait" => {
-                let plain = |word: &Argument<'_>| {
-                    word.word
-                        .literal()
-                        .is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
-                };
-                if !words.iter().all(plain) {
-                    return refuse(
-                        OpaqueCode::EvaluatesData,
-                        "`wait` may be told to assign, and evaluates the name",
-                    );
-                }
-            }
-            "umask" if words.is_empty() => {}
-            "kill" | "ulimit" | "umask" | "disown" | "bg" | "fg" => {
-                judgement = Judgement::new(Class::Write, &[Effect::State]);
-            }
-            "let" => return refuse(OpaqueCode::EvaluatesData, "`let` evaluates its words"),
-            "export" => return Self::export(words, call).map(Some),
-            _ => return Ok(None),
-        }
+        };
         for argument in words {
             judgement.look_for_secrets(&argument.word);
         }
         Ok(Some(judgement))
+    }
+
+    fn by_rule(&mut self, name: &str, words: &[Argument<'a>], call: &Call<'a>) -> Step<Judgement> {
+        let neutral = Judgement::neutral();
+        match name {
+            "[" | "test" => {
+                let operands = match (name, words.split_last()) {
+                    ("[", Some((last, operands))) if last.word.literal() == Some("]") => operands,
+                    ("[", _) => {
+                        return Err(Refusal::new(
+                            OpaqueCode::Syntax,
+                            "`[` is not closed",
+                            call.span,
+                        ));
+                    }
+                    _ => words,
+                };
+                if !is_plain_test(operands) {
+                    return Err(evaluates(
+                        &format!("`{name}` of this form may evaluate data as code"),
+                        call,
+                    ));
+                }
+            }
+            "cd" => self.change_directory(words, call),
+            "pushd" | "popd" => self.directory = Directory::unknown(),
+            "printf" => {
+                if !call.executed && !self.prints_only(words) {
+                    return Err(evaluates("`printf` of this form may assign a variable", call));
+                }
+            }
+            "read" => self.read_names(words, call)?,
+            "set" => return self.set(words, call),
+            "type" => return Ok(Judgement::new(Class::ReadOnly, &[Effect::Read])),
+            "wait" if !words.iter().all(is_job) => {
+                return Err(evaluates("`wait` of this form may assign a variable", call));
+            }
+            "wait" => {}
+            "jobs" => {
+                let plain = |word: &Argument<'_>| {
+                    word.word.literal().is_some_and(|text| {
+                        !text.starts_with('-')
+                            || text.bytes().skip(1).all(|letter| b"lnprs".contains(&letter))
+                    })
+                };
+                if !words.iter().all(plain) {
+                    let message = "`jobs` of this form may run a command";
+                    return Err(Refusal::new(OpaqueCode::Wrapper, message, call.span));
+                }
+            }
+            "umask" | "ulimit" => {
+                let shows = words
+                    .iter()
+                    .all(|word| word.word.literal().is_some_and(|text| text.starts_with('-')));
+                if !shows {
+                    return Ok(Judgement::new(Class::Write, &[Effect::State]));
+                }
+            }
+            "kill" => {
+                let literal = |index: usize| words.get(index).and_then(|word| word.word.literal());
+                let looks = match words {
+                    [_, process] => {
+                        literal(0) == Some("-0")
+                            && match &process.word {
+                                Word::Literal(text) => !text.starts_with('-'),
+                                Word::Dynamic(dynamic) => dynamic.one_word,
+                            }
+                    }
+                    _ => false,
+                };
+                if !looks && literal(0) != Some("-l") {
+                    return Ok(Judgement::new(Class::Write, &[Effect::State]));
+                }
+            }
+            "export" => return Self::export(words, call),
+            // A rule that is missing must not pass for a harmless builtin.
+            _ => return Ok(Judgement::unknown()),
+        }
+        Ok(neutral)
+    }
+
+    /// Whether `printf` assigns nothing: neither by `-v` nor by `%n`, which assigns the variable that an argument names.
+    fn prints_only(&self, words: &[Argument<'a>]) -> bool {
+        let dashes = words.first().is_some_and(|first| first.word.literal() == Some("--"));
+        let words = words.get(usize::from(dashes)..).unwrap_or_default();
+        let Some((format, arguments)) = words.split_first() else { return true };
+        match &format.word {
+            Word::Literal(text) => (dashes || !text.starts_with('-')) && !counts(text),
+            Word::Dynamic(dynamic) => {
+                let literal_parts = dynamic.parts.iter().all(|part| match part {
+                    WordPart::Literal(text) => !counts(text),
+                    WordPart::Variable(_)
+                    | WordPart::Tilde(_)
+                    | WordPart::Glob(_)
+                    | WordPart::Other(_) => true,
+                });
+                let is_format = dashes || self.findings.values.is_operand(dynamic);
+                is_format
+                    && dynamic.one_word
+                    && literal_parts
+                    && arguments.iter().all(|argument| is_no_name(&argument.word))
+            }
+        }
+    }
+
+    /// `read`: the names are evaluated, so only plain ones are let through.
+    fn read_names(&mut self, words: &[Argument<'a>], call: &Call<'a>) -> Step {
+        let parsed = self.whole("-rs -pdnNtu=", words);
+        let names: Option<Vec<&str>> = parsed.operands.iter().map(|word| word.literal()).collect();
+        let plain =
+            |name: &&str| variables::is_name(name) && variables::kind(name) == VariableKind::Inert;
+        match names {
+            Some(names) if !parsed.doubt && names.iter().all(plain) => {
+                for name in names {
+                    self.findings.values.forget(name);
+                }
+                Ok(())
+            }
+            _ => Err(evaluates("`read` evaluates names that are not plain lower-case ones", call)),
+        }
+    }
+
+    fn whole<'w>(&self, options: &str, words: &'w [Argument<'a>]) -> Parsed<'w> {
+        let (dynamic, extent) = (Dynamic::Doubtful, Extent::Whole);
+        let values = &self.findings.values;
+        Grammar { options, abbreviates: false, dynamic, extent, values }.parse(words)
     }
 
     /// Follows `cd`.
@@ -162,7 +176,7 @@ impl<'a> Reader<'a> {
         if call.executed {
             return;
         }
-        let parsed = Parsed::parse(words, "-LPe", Dynamic::Doubtful, Extent::Whole);
+        let parsed = self.whole("-LPe", words);
         self.directory = match parsed.operands.as_slice() {
             [word] if word.literal() != Some("-") && !self.adrift => self.directory.enter(word),
             _ => Directory::unknown(),
@@ -177,7 +191,13 @@ impl<'a> Reader<'a> {
             return Ok(Judgement::neutral());
         }
         let known = |word: &Argument<'_>| {
-            word.word.literal().is_some_and(|text| SET_OPTIONS.contains(&text))
+            word.word.literal().is_some_and(|text| {
+                SET_NAMES.contains(&text)
+                    || text.strip_prefix(['-', '+']).is_some_and(|letters| {
+                        let letters = letters.strip_suffix('o').unwrap_or(letters);
+                        letters.bytes().all(|letter| SET_LETTERS.contains(&letter))
+                    })
+            })
         };
         if !words.iter().all(known) {
             return Err(Refusal::new(
@@ -222,6 +242,49 @@ impl<'a> Reader<'a> {
             return Ok(Judgement::new(Class::Unknown, &[Effect::Secret]));
         }
         Ok(judgement)
+    }
+}
+
+fn evaluates(message: &str, call: &Call<'_>) -> Refusal {
+    Refusal::new(OpaqueCode::EvaluatesData, message, call.span)
+}
+
+/// Whether a format holds `%n`, with whatever flags and widths.
+fn counts(format: &str) -> bool {
+    format.split('%').skip(1).any(|conversion| {
+        conversion
+            .trim_start_matches(|character: char| {
+                character.is_ascii_digit() || "-+ #'0*.hlLjztq$".contains(character)
+            })
+            .starts_with('n')
+    })
+}
+
+/// Whether a word cannot be the name of a variable.
+fn is_no_name(word: &Word) -> bool {
+    let other = |text: &str| !text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    match word {
+        Word::Literal(text) => !variables::is_name(text),
+        Word::Dynamic(dynamic) => {
+            dynamic.one_word
+                && dynamic.parts.iter().any(|part| match part {
+                    WordPart::Literal(text) => other(text),
+                    WordPart::Variable(_)
+                    | WordPart::Tilde(_)
+                    | WordPart::Glob(_)
+                    | WordPart::Other(_) => false,
+                })
+        }
+    }
+}
+
+/// A process, `%job` or `$!`.
+fn is_job(word: &Argument<'_>) -> bool {
+    match &word.word {
+        Word::Literal(text) => {
+            text.strip_prefix('%').unwrap_or(text).bytes().all(|byte| byte.is_ascii_digit())
+        }
+        Word::Dynamic(dynamic) => matches!(dynamic.raw.as_str(), "$!" | "\"$!\""),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::read::{Argument, Reader, Scope, Step};
 use crate::{Class, DynamicWord, Effect, Word, WordPart};
 
 /// Tests and options without a word of their own.
-const PLAIN: &[&str] = &[
+pub(crate) const PLAIN: &[&str] = &[
     "-daystart",
     "-depth",
     "-d",
@@ -44,7 +44,7 @@ const PLAIN: &[&str] = &[
 ];
 
 /// Tests and options with one word.
-const VALUED: &[&str] = &[
+pub(crate) const VALUED: &[&str] = &[
     "-amin",
     "-anewer",
     "-atime",
@@ -85,6 +85,18 @@ const VALUED: &[&str] = &[
 ];
 
 impl<'a> Reader<'a> {
+    /// Whether a word is certain to be a path rather than an option or action.
+    fn is_path(&self, word: &Word) -> bool {
+        match word {
+            Word::Literal(text) => !text.starts_with('-'),
+            Word::Dynamic(dynamic) => {
+                dynamic.one_word
+                    && self.findings.values.is_operand(dynamic)
+                    && !matches!(dynamic.parts.first(), Some(WordPart::Literal(text)) if text.starts_with(['(', ')', '!', ',']))
+            }
+        }
+    }
+
     /// Judges `find` and the commands it runs.
     pub(super) fn find(&mut self, call: &Call<'a>, scope: Scope) -> Step<Judgement> {
         let words = call.words.get(1..).unwrap_or_default();
@@ -102,7 +114,7 @@ impl<'a> Reader<'a> {
             match argument.word.literal() {
                 Some(text) if text.starts_with(['-', '(', ')', ',', '!']) => break,
                 Some(_) => {}
-                None if is_path(&argument.word) => {}
+                None if self.is_path(&argument.word) => {}
                 None => {
                     // The start may turn out to be an action.
                     if words.iter().any(|word| {
@@ -194,22 +206,6 @@ impl<'a> Reader<'a> {
             }
         }
         Ok(judgement)
-    }
-}
-
-/// Whether a word is certain to be a path rather than an option or action.
-fn is_path(word: &Word) -> bool {
-    match word {
-        Word::Literal(text) => !text.starts_with('-'),
-        Word::Dynamic(dynamic) => {
-            dynamic.one_word
-                && match dynamic.parts.first() {
-                    Some(WordPart::Literal(text)) => !text.starts_with(['-', '(', '!', ',']),
-                    Some(WordPart::Tilde(_)) => true,
-                    Some(WordPart::Variable(name)) => name == "HOME" || name == "PWD",
-                    _ => false,
-                }
-        }
     }
 }
 

@@ -2,9 +2,11 @@
 //!
 //! A list is a text of tokens: `-abc` are flags, `-n=` takes a value (`-n=<` a file that is read, `-o=>` one that is
 //! written), `-U?` takes a value only when attached, `-#` is a number such as `-20`, `~-br` is one option of several
-//! letters; `--name`, `--name=` and so on are the same for long options.
+//! letters; `--name`, `--name=` and so on are the same for long options, and `--name==` takes two values. A token behind
+//! `!` is an option that is known and refused: shortened options must not be mistaken for it.
 
 use crate::read::Argument;
+use crate::variables::Values;
 use crate::{Word, WordPart};
 
 /// What an option takes.
@@ -13,6 +15,7 @@ enum Arity {
     None,
     Attached,
     Required(Role),
+    Two(Role),
 }
 
 /// What a program does with the value of an option.
@@ -63,6 +66,19 @@ pub(crate) enum Extent {
     UntilOperand,
 }
 
+/// How the words of a program are taken apart.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Grammar<'g> {
+    /// The options that are known.
+    pub(crate) options: &'g str,
+    /// Whether long options may be shortened as long as they stay unambiguous.
+    pub(crate) abbreviates: bool,
+    pub(crate) dynamic: Dynamic,
+    pub(crate) extent: Extent,
+    /// What variables hold.
+    pub(crate) values: &'g Values,
+}
+
 /// Options and operands.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Parsed<'w> {
@@ -96,15 +112,19 @@ impl<'w> Parsed<'w> {
         self.operands.get(index).and_then(|word| word.literal())
     }
 
+    fn value(&mut self, key: String, role: Role, value: Value<'w>) {
+        if role != Role::Text {
+            self.files.push((role, value.clone()));
+        }
+        self.options.push((key, Some(value)));
+    }
+}
+
+impl Grammar<'_> {
     /// Takes `words` (without the name) apart.
-    pub(crate) fn parse(
-        words: &'w [Argument<'_>],
-        list: &str,
-        dynamic: Dynamic,
-        extent: Extent,
-    ) -> Self {
-        let mut parsed = Self::default();
-        let any = list == "*";
+    pub(crate) fn parse<'w>(&self, words: &'w [Argument<'_>]) -> Parsed<'w> {
+        let mut parsed = Parsed::default();
+        let any = self.options == "*";
         let mut after_dashes = false;
         let mut rest = words.iter().enumerate();
         parsed.used = words.len();
@@ -113,27 +133,26 @@ impl<'w> Parsed<'w> {
             let text = match word {
                 Word::Literal(text) => text.as_str(),
                 Word::Dynamic(value) => {
-                    let harmless = dynamic == Dynamic::Harmless || any;
-                    let start = value.parts.first();
-                    let option = match start {
+                    let harmless = self.dynamic == Dynamic::Harmless || any;
+                    let option = match value.parts.first() {
                         Some(WordPart::Literal(text)) if text.starts_with('-') && !after_dashes => {
                             Some(text.as_str())
                         }
                         _ => None,
                     };
-                    if !value.one_word && !harmless {
+                    if !harmless && !self.values.is_single(value) {
                         parsed.doubt = true;
                     }
                     if let Some(option) = option {
-                        parsed.dynamic_option(option, list, harmless);
+                        self.dynamic_option(option, harmless, &mut parsed);
                         continue;
                     }
-                    let is_path_start = is_path_start(start);
-                    if !is_path_start && !after_dashes && !harmless {
+                    let is_operand = after_dashes || self.values.is_operand(value);
+                    if !is_operand && !harmless {
                         parsed.doubt = true;
                     }
-                    if extent == Extent::UntilOperand {
-                        parsed.doubt |= !is_path_start && !after_dashes || !value.one_word;
+                    if self.extent == Extent::UntilOperand {
+                        parsed.doubt |= !is_operand || !value.one_word;
                         parsed.used = index;
                         return parsed;
                     }
@@ -141,8 +160,8 @@ impl<'w> Parsed<'w> {
                     continue;
                 }
             };
-            if after_dashes || !text.starts_with('-') || text == "-" && !has_token(list, "-") {
-                if extent == Extent::UntilOperand {
+            if after_dashes || !text.starts_with('-') || text == "-" && !self.has_token("-") {
+                if self.extent == Extent::UntilOperand {
                     parsed.used = index;
                     return parsed;
                 }
@@ -156,22 +175,33 @@ impl<'w> Parsed<'w> {
                     Some((name, value)) => (name, Some(value)),
                     None => (long, None),
                 };
+                let Some((name, arity)) = self.long(name) else {
+                    parsed.doubt = true;
+                    continue;
+                };
                 let key = format!("--{name}");
-                match (long_arity(list, name), attached) {
-                    (Some(Arity::None | Arity::Attached), None) => parsed.options.push((key, None)),
-                    (Some(Arity::Attached), Some(value)) => {
+                match (arity, attached) {
+                    (Arity::None | Arity::Attached, None) => parsed.options.push((key, None)),
+                    (Arity::Attached, Some(value)) => {
                         parsed.options.push((key, Some(Value::Text(value.to_owned()))));
                     }
-                    (Some(Arity::Required(role)), Some(value)) => {
+                    (Arity::Required(role), Some(value)) => {
                         parsed.value(key, role, Value::Text(value.to_owned()));
                     }
-                    (Some(Arity::Required(role)), None) => match rest.next() {
-                        Some((_, next)) => parsed.next_value(key, role, &next.word, dynamic),
+                    (Arity::Required(role), None) => match rest.next() {
+                        Some((_, next)) => self.next_value(key, role, &next.word, &mut parsed),
                         None => parsed.doubt = true,
                     },
-                    (Some(Arity::None), Some(_)) | (None, _) => parsed.doubt = true,
+                    (Arity::Two(role), None) => match (rest.next(), rest.next()) {
+                        (Some((_, first)), Some((_, second))) => {
+                            self.next_value(key.clone(), Role::Text, &first.word, &mut parsed);
+                            self.next_value(key, role, &second.word, &mut parsed);
+                        }
+                        _ => parsed.doubt = true,
+                    },
+                    (Arity::None | Arity::Two(_), Some(_)) => parsed.doubt = true,
                 }
-            } else if has_token(list, "-#")
+            } else if self.has_token("-#")
                 && text.len() > 1
                 && text.bytes().skip(1).all(|byte| byte.is_ascii_digit())
             {
@@ -179,14 +209,14 @@ impl<'w> Parsed<'w> {
                     "-#".to_owned(),
                     Some(Value::Text(text.trim_start_matches('-').to_owned())),
                 ));
-            } else if has_token(list, &format!("~{text}")) {
+            } else if self.tokens().any(|token| token.strip_prefix('~') == Some(text)) {
                 // A word of its own, such as `-name`.
                 parsed.options.push((text.to_owned(), None));
             } else {
                 for (at, letter) in text.char_indices().skip(1) {
                     let key = format!("-{letter}");
                     let attached = text.get(at + letter.len_utf8()..).unwrap_or_default();
-                    match short_arity(list, letter) {
+                    match self.short(letter) {
                         Some(Arity::None) => parsed.options.push((key, None)),
                         Some(Arity::Attached) => {
                             parsed.options.push((key, Some(Value::Text(attached.to_owned()))));
@@ -196,7 +226,7 @@ impl<'w> Parsed<'w> {
                             if attached.is_empty() {
                                 match rest.next() {
                                     Some((_, next)) => {
-                                        parsed.next_value(key, role, &next.word, dynamic);
+                                        self.next_value(key, role, &next.word, &mut parsed);
                                     }
                                     None => parsed.doubt = true,
                                 }
@@ -205,7 +235,7 @@ impl<'w> Parsed<'w> {
                             }
                             break;
                         }
-                        None => {
+                        Some(Arity::Two(_)) | None => {
                             parsed.doubt = true;
                             break;
                         }
@@ -216,71 +246,94 @@ impl<'w> Parsed<'w> {
         parsed
     }
 
-    fn value(&mut self, key: String, role: Role, value: Value<'w>) {
-        if role != Role::Text {
-            self.files.push((role, value.clone()));
-        }
-        self.options.push((key, Some(value)));
-    }
-
-    fn next_value(&mut self, key: String, role: Role, word: &'w Word, dynamic: Dynamic) {
+    fn next_value<'w>(&self, key: String, role: Role, word: &'w Word, parsed: &mut Parsed<'w>) {
         // Programs differ in whether the next word may be a value when it looks like an option.
         let doubtful = match word {
             Word::Literal(text) => text
                 .strip_prefix('-')
                 .is_some_and(|rest| rest.starts_with(|first: char| !first.is_ascii_digit())),
-            Word::Dynamic(value) => !value.one_word || !is_path_start(value.parts.first()),
+            Word::Dynamic(value) => !value.one_word || !self.values.is_operand(value),
         };
-        self.doubt |= doubtful && dynamic == Dynamic::Doubtful;
-        self.value(key, role, Value::Word(word));
+        parsed.doubt |= doubtful && self.dynamic == Dynamic::Doubtful;
+        parsed.value(key, role, Value::Word(word));
     }
 
     /// An option whose text is known only at its start.
-    fn dynamic_option(&mut self, text: &str, list: &str, harmless: bool) {
+    fn dynamic_option(&self, text: &str, harmless: bool, parsed: &mut Parsed<'_>) {
+        if self.options == "*" {
+            parsed.options.push((text.to_owned(), None));
+            return;
+        }
         if let Some((name, _)) = text.strip_prefix("--").and_then(|long| long.split_once('=')) {
-            match long_arity(list, name) {
-                Some(Arity::Attached) => {
-                    self.options.push((format!("--{name}"), Some(Value::Unknown)));
+            match self.long(name) {
+                Some((name, Arity::Attached)) => {
+                    parsed.options.push((format!("--{name}"), Some(Value::Unknown)));
                 }
-                Some(Arity::Required(role)) => {
-                    self.value(format!("--{name}"), role, Value::Unknown);
+                Some((name, Arity::Required(role))) => {
+                    parsed.value(format!("--{name}"), role, Value::Unknown);
                 }
-                Some(Arity::None) | None => self.doubt = true,
+                Some((_, Arity::None | Arity::Two(_))) | None => parsed.doubt = true,
             }
             return;
         }
         if !text.starts_with("--") {
             for letter in text.chars().skip(1) {
-                match short_arity(list, letter) {
+                match self.short(letter) {
                     Some(Arity::None) => {}
                     Some(Arity::Attached) => return,
                     Some(Arity::Required(role)) => {
-                        self.value(format!("-{letter}"), role, Value::Unknown);
+                        parsed.value(format!("-{letter}"), role, Value::Unknown);
                         return;
                     }
-                    None => {
-                        self.doubt = true;
+                    Some(Arity::Two(_)) | None => {
+                        parsed.doubt = true;
                         return;
                     }
                 }
             }
         }
-        self.doubt |= !harmless;
+        parsed.doubt |= !harmless;
     }
-}
 
-/// Whether a word that starts so cannot turn out to be an option.
-fn is_path_start(part: Option<&WordPart>) -> bool {
-    match part {
-        Some(WordPart::Literal(text)) => !text.starts_with('-'),
-        Some(WordPart::Tilde(_)) => true,
-        Some(WordPart::Variable(name)) => name == "HOME" || name == "PWD",
-        Some(WordPart::Glob(_) | WordPart::Other(_)) | None => false,
+    fn tokens(&self) -> impl Iterator<Item = &str> {
+        self.options.split_ascii_whitespace()
     }
-}
 
-fn has_token(list: &str, wanted: &str) -> bool {
-    list.split_ascii_whitespace().any(|token| token == wanted)
+    fn has_token(&self, wanted: &str) -> bool {
+        self.tokens().any(|token| token == wanted)
+    }
+
+    /// The long option that `given` names, in full or shortened, and what it takes.
+    fn long(&self, given: &str) -> Option<(&str, Arity)> {
+        if given.is_empty() {
+            return None;
+        }
+        let mut shortened = None;
+        let mut ambiguous = false;
+        for token in self.tokens() {
+            let refused = token.starts_with('!');
+            let Some(token) = token.trim_start_matches('!').strip_prefix("--") else { continue };
+            let end = token.find(['=', '?']).unwrap_or(token.len());
+            let Some((name, mark)) = token.split_at_checked(end) else { continue };
+            if name == given {
+                return arity(mark).filter(|_| !refused).map(|arity| (name, arity));
+            }
+            if self.abbreviates && name.starts_with(given) {
+                ambiguous |= refused || shortened.is_some();
+                shortened = arity(mark).map(|arity| (name, arity));
+            }
+        }
+        shortened.filter(|_| !ambiguous)
+    }
+
+    fn short(&self, letter: char) -> Option<Arity> {
+        self.tokens().find_map(|token| {
+            let token = token.strip_prefix('-').filter(|rest| !rest.starts_with('-'))?;
+            let marks = token.find(['=', '?']).unwrap_or(token.len());
+            let (letters, mark) = token.split_at_checked(marks)?;
+            letters.contains(letter).then(|| arity(mark)).flatten()
+        })
+    }
 }
 
 fn arity(mark: &str) -> Option<Arity> {
@@ -290,22 +343,8 @@ fn arity(mark: &str) -> Option<Arity> {
         "=" => Some(Arity::Required(Role::Text)),
         "=<" => Some(Arity::Required(Role::Read)),
         "=>" => Some(Arity::Required(Role::Write)),
+        "==" => Some(Arity::Two(Role::Text)),
+        "==<" => Some(Arity::Two(Role::Read)),
         _ => None,
     }
-}
-
-fn long_arity(list: &str, name: &str) -> Option<Arity> {
-    list.split_ascii_whitespace()
-        .filter_map(|token| token.strip_prefix("--")?.strip_prefix(name))
-        .find_map(arity)
-        .filter(|_| !name.is_empty())
-}
-
-fn short_arity(list: &str, letter: char) -> Option<Arity> {
-    list.split_ascii_whitespace().find_map(|token| {
-        let token = token.strip_prefix('-').filter(|rest| !rest.starts_with('-'))?;
-        let marks = token.find(['=', '?']).unwrap_or(token.len());
-        let (letters, mark) = token.split_at_checked(marks)?;
-        letters.contains(letter).then(|| arity(mark)).flatten()
-    })
 }

@@ -1,42 +1,52 @@
 //! Programs of the command table: their options and operands, and what these read, write and remove.
 
-use super::options::{Dynamic, Extent, Parsed, Role, Value};
+use super::options::{Dynamic, Extent, Grammar, Parsed, Role, Value};
 use super::{Judgement, names_secret};
 use crate::commands::{self, Operands, Program};
 use crate::directory::Directory;
 use crate::read::Argument;
 use crate::secrets::is_secret_path;
+use crate::variables::Values;
 use crate::{Class, Effect, Word};
 
 /// Options that give a pattern or script, so that all operands are files.
-const PATTERN_OPTIONS: [&str; 6] = ["-e", "--regexp", "--expression", "-f", "--file", "--files"];
+const PATTERN_OPTIONS: [&str; 5] = ["-e", "--regexp", "--expression", "-f", "--file"];
+
+/// Where a program runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Site<'s> {
+    /// The simulated directory.
+    pub(crate) directory: &'s Directory,
+    /// The directory in which the whole text starts, when it is known.
+    pub(crate) cwd: Option<&'s str>,
+    /// What variables hold.
+    pub(crate) values: &'s Values,
+}
 
 /// Judges a program by the table; what is not in it is unknown.
-pub(super) fn judge(
-    name: &str,
-    words: &[Argument<'_>],
-    directory: &Directory,
-    cwd: Option<&str>,
-) -> Judgement {
+pub(super) fn judge(name: &str, words: &[Argument<'_>], site: Site<'_>) -> Judgement {
     let rest = words.get(1..).unwrap_or_default();
-    let mut judgement = match commands::group(name) {
-        Some(globals) if name == "git" => {
-            subcommand(name, globals, rest, &git_directory(rest, directory))
+    let git_directory = (name == "git").then(|| git_directory(rest, site));
+    let mut judgement = if prints_only(name, rest) {
+        Judgement::new(Class::ReadOnly, &[Effect::Read])
+    } else {
+        let site = Site { directory: git_directory.as_ref().unwrap_or(site.directory), ..site };
+        match decide(name, rest, site.values) {
+            Some(Decision { row, parsed, fits }) => {
+                let mut judgement = Judgement::new(row.class, row.effects);
+                judgement.complete = row.complete;
+                enter(&mut judgement, row, &parsed, site.directory);
+                if !fits {
+                    judgement.doubt();
+                }
+                judgement
+            }
+            None => Judgement::unknown(),
         }
-        Some(globals) => subcommand(name, globals, rest, directory),
-        None => match commands::programs(name) {
-            [] => Judgement::unknown(),
-            rows => by_rows(rows, rest, directory),
-        },
     };
-    if let [option] = rest
-        && option.word.literal().is_some_and(|option| commands::only_prints(name, option))
-    {
-        judgement = Judgement::new(Class::ReadOnly, &[Effect::Read]);
-    }
-    if name == "git"
+    if let Some(git_directory) = git_directory
         && judgement.class <= Class::ReadOnly
-        && !is_inside(&git_directory(rest, directory), cwd)
+        && !is_inside(&git_directory, site.cwd)
     {
         // The configuration of another repository may name programs.
         judgement.doubt();
@@ -47,65 +57,97 @@ pub(super) fn judge(
     judgement
 }
 
-/// Where `git -C … -C …` works.
-fn git_directory(words: &[Argument<'_>], directory: &Directory) -> Directory {
-    let globals = commands::group("git").unwrap_or_default();
-    let parsed = Parsed::parse(words, globals, Dynamic::Doubtful, Extent::UntilOperand);
-    parsed.values(&["-C"]).fold(directory.clone(), |directory, value| match value {
-        Value::Text(text) => directory.enter(&Word::Literal(text.clone())),
-        Value::Word(word) => directory.enter(word),
-        Value::Unknown => Directory::unknown(),
-    })
+/// Whether a program only prints its version or help.
+fn prints_only(name: &str, words: &[Argument<'_>]) -> bool {
+    let literal = |index: usize| words.get(index).and_then(|word| word.word.literal());
+    match words {
+        [] => commands::group(name).is_some() && !matches!(name, "yarn" | "pnpm" | "bundle"),
+        [_] => literal(0).is_some_and(|option| commands::only_prints(name, option)),
+        [verb @ .., last] if last.word.literal() == Some("--help") && commands::helps(name) => {
+            let verb: Option<Vec<&str>> = verb.iter().map(|word| word.word.literal()).collect();
+            verb.is_some_and(|verb| {
+                let first = verb.first().copied().unwrap_or_default();
+                verb.len() <= 2
+                    && verb.iter().all(|word| !word.starts_with('-'))
+                    && !commands::programs(&format!("{name} {}", verb.join(" "))).is_empty()
+                    || verb.len() == 1 && !commands::programs(&format!("{name} {first}")).is_empty()
+            })
+        }
+        _ => false,
+    }
 }
 
-/// Finds the row of a subcommand: two words deep, then one.
-fn subcommand(
+/// The row that decides about a command, or the last one that does not.
+pub(crate) struct Decision<'w> {
+    pub(crate) row: &'static Program,
+    pub(crate) parsed: Parsed<'w>,
+    /// Whether options and operands fit the row.
+    pub(crate) fits: bool,
+}
+
+/// Finds the row for a program and the words behind its name.
+pub(crate) fn decide<'w>(
     name: &str,
-    globals: &str,
-    words: &[Argument<'_>],
-    directory: &Directory,
-) -> Judgement {
-    let parsed = Parsed::parse(words, globals, Dynamic::Doubtful, Extent::UntilOperand);
-    let rest = words.get(parsed.used..).unwrap_or_default();
-    let Some(first) = rest.first().and_then(|word| word.word.literal()) else {
-        let prints_help = words.is_empty() && !matches!(name, "yarn" | "pnpm");
-        return if prints_help {
-            Judgement::new(Class::ReadOnly, &[Effect::Read])
-        } else {
-            Judgement::unknown()
-        };
+    words: &'w [Argument<'_>],
+    values: &Values,
+) -> Option<Decision<'w>> {
+    if name.contains(' ') {
+        // No program: only names of subcommands hold a blank.
+        return None;
+    }
+    let Some(globals) = commands::group(name) else {
+        return first_that_fits(commands::programs(name), words, values);
     };
+    let parsed = global_options(globals, values).parse(words);
+    let rest = words.get(parsed.used..).unwrap_or_default();
+    let first = rest.first().and_then(|word| word.word.literal())?;
     if parsed.doubt {
-        return Judgement::unknown();
+        return None;
     }
     if let Some(second) = rest.get(1).and_then(|word| word.word.literal()) {
         let rows = commands::programs(&format!("{name} {first} {second}"));
         if !rows.is_empty() {
-            return by_rows(rows, rest.get(2..).unwrap_or_default(), directory);
+            return first_that_fits(rows, rest.get(2..).unwrap_or_default(), values);
         }
     }
-    match commands::programs(&format!("{name} {first}")) {
-        [] => Judgement::unknown(),
-        rows => by_rows(rows, rest.get(1..).unwrap_or_default(), directory),
-    }
+    let rows = commands::programs(&format!("{name} {first}"));
+    first_that_fits(rows, rest.get(1..).unwrap_or_default(), values)
 }
 
-/// The first row whose options and operands fit decides; without one the command is unknown.
-fn by_rows(rows: &[&Program], words: &[Argument<'_>], directory: &Directory) -> Judgement {
-    let mut fallback = None;
+fn global_options<'g>(options: &'g str, values: &'g Values) -> Grammar<'g> {
+    let (dynamic, extent) = (Dynamic::Doubtful, Extent::UntilOperand);
+    Grammar { options, abbreviates: false, dynamic, extent, values }
+}
+
+/// The first row whose options and operands fit decides.
+fn first_that_fits<'w>(
+    rows: &[&'static Program],
+    words: &'w [Argument<'_>],
+    values: &Values,
+) -> Option<Decision<'w>> {
+    let mut last = None;
     for row in rows {
-        let parsed = Parsed::parse(words, row.options, row.dynamic, Extent::Whole);
+        let Program { options, abbreviates, dynamic, .. } = **row;
+        let parsed =
+            Grammar { options, abbreviates, dynamic, extent: Extent::Whole, values }.parse(words);
         let fits = !parsed.doubt && row.check.is_none_or(|check| check(&parsed));
-        let mut judgement = Judgement::new(row.class, row.effects);
-        judgement.complete = row.complete;
-        enter(&mut judgement, row, &parsed, directory);
+        last = Some(Decision { row, parsed, fits });
         if fits {
-            return judgement;
+            break;
         }
-        judgement.doubt();
-        fallback = Some(judgement);
     }
-    fallback.unwrap_or_else(Judgement::unknown)
+    last
+}
+
+/// Where `git -C … -C …` works.
+fn git_directory(words: &[Argument<'_>], site: Site<'_>) -> Directory {
+    let globals = commands::group("git").unwrap_or_default();
+    let parsed = global_options(globals, site.values).parse(words);
+    parsed.values(&["-C"]).fold(site.directory.clone(), |directory, value| match value {
+        Value::Text(text) => directory.enter(&Word::Literal(text.clone())),
+        Value::Word(word) => directory.enter(word),
+        Value::Unknown => Directory::unknown(),
+    })
 }
 
 /// Enters the files that options and operands name.
@@ -127,10 +169,12 @@ fn enter(judgement: &mut Judgement, row: &Program, parsed: &Parsed<'_>, director
             }
         }
     }
-    let operands = parsed.operands.as_slice();
+    let gives_pattern =
+        || parsed.has(&["--files"]) || parsed.values(&PATTERN_OPTIONS).next().is_some();
     let skipped = match row.operands {
-        Operands::PatternThenRead | Operands::ScriptThenWrite if !parsed.has(&PATTERN_OPTIONS) => 1,
+        Operands::PatternThenRead | Operands::ScriptThenWrite if !gives_pattern() => 1,
         Operands::ScriptThenRead => 1,
+        Operands::VerbAndScriptThenRead => 2,
         Operands::ModeThenWrite if !parsed.has(&["--reference", "-r", "-w", "-x", "-X"]) => 1,
         Operands::Text
         | Operands::LookAt
@@ -142,9 +186,10 @@ fn enter(judgement: &mut Judgement, row: &Program, parsed: &Parsed<'_>, director
         | Operands::Delete
         | Operands::Copy
         | Operands::Move
-        | Operands::Link => 0,
+        | Operands::Link
+        | Operands::InOut => 0,
     };
-    let operands = operands.get(skipped..).unwrap_or_default();
+    let operands = parsed.operands.get(skipped..).unwrap_or_default();
     match row.operands {
         Operands::Text => {
             for word in operands {
@@ -156,7 +201,10 @@ fn enter(judgement: &mut Judgement, row: &Program, parsed: &Parsed<'_>, director
                 judgement.look_at(word, directory);
             }
         }
-        Operands::Read | Operands::PatternThenRead | Operands::ScriptThenRead => {
+        Operands::Read
+        | Operands::PatternThenRead
+        | Operands::ScriptThenRead
+        | Operands::VerbAndScriptThenRead => {
             for word in operands {
                 judgement.read(word, directory);
             }
@@ -172,32 +220,57 @@ fn enter(judgement: &mut Judgement, row: &Program, parsed: &Parsed<'_>, director
             }
         }
         Operands::Copy | Operands::Move | Operands::Link => {
-            let target: Option<&Value<'_>> = parsed.values(&["-t", "--target-directory"]).next();
-            let (sources, last) = match (target, operands.split_last()) {
-                (None, Some((last, sources))) => (sources, Some(*last)),
-                _ => (operands, None),
-            };
-            for source in sources {
-                if row.operands == Operands::Link {
-                    judgement.look_at(source, directory);
-                } else {
-                    judgement.read(source, directory);
-                }
-                if row.operands == Operands::Move {
-                    judgement.delete(source, directory);
-                }
-            }
-            match (target, last) {
-                (Some(Value::Word(word)), _) => write(judgement, word, directory),
-                (None, Some(word)) => write(judgement, word, directory),
-                (Some(Value::Text(text)), _) => {
-                    write(judgement, &Word::Literal(text.clone()), directory);
-                }
-                (Some(Value::Unknown), _) | (None, None) => {
-                    judgement.raise(Class::Write, Effect::Write);
-                    judgement.writes.push(None);
+            copy(judgement, row.operands, operands, parsed, directory);
+        }
+        Operands::InOut => {
+            for word in operands {
+                let path = |text: &str| Word::Literal(text.to_owned());
+                match word.literal().and_then(|text| text.split_once('=')) {
+                    Some(("if", file)) => judgement.read(&path(file), directory),
+                    Some(("of", file)) => write(judgement, &path(file), directory),
+                    Some(_) => {}
+                    None => {
+                        judgement.raise(Class::Write, Effect::Write);
+                        judgement.writes.push(None);
+                    }
                 }
             }
+        }
+    }
+}
+
+/// Enters sources and the target, which is the last operand or the value of an option.
+fn copy(
+    judgement: &mut Judgement,
+    kind: Operands,
+    operands: &[&Word],
+    parsed: &Parsed<'_>,
+    directory: &Directory,
+) {
+    let target: Option<&Value<'_>> = parsed.values(&["-t", "--target-directory"]).next();
+    let (sources, last) = match (target, operands.split_last()) {
+        (None, Some((last, sources))) => (sources, Some(*last)),
+        _ => (operands, None),
+    };
+    for source in sources {
+        if kind == Operands::Link {
+            judgement.look_at(source, directory);
+        } else {
+            judgement.read(source, directory);
+        }
+        if kind == Operands::Move {
+            judgement.delete(source, directory);
+        }
+    }
+    match (target, last) {
+        (Some(Value::Word(word)), _) => write(judgement, word, directory),
+        (None, Some(word)) => write(judgement, word, directory),
+        (Some(Value::Text(text)), _) => {
+            write(judgement, &Word::Literal(text.clone()), directory);
+        }
+        (Some(Value::Unknown), _) | (None, None) => {
+            judgement.raise(Class::Write, Effect::Write);
+            judgement.writes.push(None);
         }
     }
 }

@@ -2,16 +2,10 @@
 
 use super::wrappers::opaque;
 use super::{Call, Judgement, names_secret};
+use crate::commands::wrappers::SHELL_FLAGS;
 use crate::opaque::Refusal;
-use crate::read::{Reader, Scope, Step};
-use crate::{Class, Effect, OpaqueCode, RedirectionKind};
-
-/// Programs that run text.
-pub(super) const SHELLS: &[&str] =
-    &["bash", "sh", "dash", "zsh", "ksh", "ash", "fish", "csh", "tcsh", "rbash", "mksh"];
-
-/// Flags of a shell beside which `-c` still runs just its text; a login shell reads the user's own profile first.
-const KNOWN_FLAGS: &[u8] = b"celux";
+use crate::read::{Argument, Reader, Scope, Step};
+use crate::{Class, Effect, OpaqueCode, RedirectionKind, Word};
 
 /// Text that `sh` may read otherwise than bash does.
 const BASH_ONLY: &[&str] = &["$'", "&>", "|&", "<<<", "[[", "+=", "<(", ">(", "function "];
@@ -27,6 +21,13 @@ impl<'a> Reader<'a> {
         if flags == "--version" && call.words.len() == 2 {
             return Ok(Judgement::new(Class::ReadOnly, &[Effect::Read]));
         }
+        if let [_, option, files @ ..] = call.words.as_slice()
+            && option.word.literal() == Some("-n")
+            && !files.is_empty()
+            && matches!(name, "bash" | "sh" | "dash")
+        {
+            return self.syntax_check(files, call);
+        }
         let code = call.words.get(2).filter(|_| is_command);
         let Some((code, text)) = code.and_then(|code| Some((code, code.word.literal()?))) else {
             self.read_input(name, call, scope)?;
@@ -39,7 +40,7 @@ impl<'a> Reader<'a> {
         );
         let first = self.findings.found.len();
         self.read_inner(&text, span, wrappers, scope)?;
-        if !flags.bytes().skip(1).all(|flag| KNOWN_FLAGS.contains(&flag)) {
+        if !flags.bytes().skip(1).all(|flag| SHELL_FLAGS.contains(&flag)) {
             return Err(opaque(&format!("an option of `{name}` is not known"), call));
         }
         if !matches!(name, "bash" | "sh" | "dash") {
@@ -57,6 +58,24 @@ impl<'a> Reader<'a> {
         }
         if call.plain_environment {
             judgement.doubt();
+        }
+        Ok(judgement)
+    }
+
+    /// `bash -n FILE`: the file is read, nothing of it runs.
+    fn syntax_check(&mut self, files: &[Argument<'a>], call: &Call<'a>) -> Step<Judgement> {
+        let mut judgement = Judgement::new(Class::ReadOnly, &[Effect::Read]);
+        for file in files {
+            let is_file = match &file.word {
+                Word::Literal(text) => !text.starts_with(['-', '+']),
+                Word::Dynamic(dynamic) => {
+                    dynamic.one_word && self.findings.values.is_operand(dynamic)
+                }
+            };
+            if !is_file {
+                return Err(opaque("an option of the shell is not known", call));
+            }
+            judgement.read(&file.word, &self.directory);
         }
         Ok(judgement)
     }

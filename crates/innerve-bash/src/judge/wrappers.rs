@@ -1,94 +1,13 @@
 //! Programs that run the command in their own words: `timeout 5 …`, `env …`, `xargs …`, `sh -c '…'`.
 
-use super::options::{Dynamic, Extent, Parsed};
-use super::{Call, Judgement, bare_name, shells};
+use super::options::{Dynamic, Extent, Grammar, Parsed};
+use super::{Call, Judgement, bare_name};
+use crate::commands::wrappers::{Inside, Wrapper, wrapper};
 use crate::directory::Directory;
 use crate::opaque::Refusal;
 use crate::read::{Argument, Reader, Scope, Step};
 use crate::variables::{self, VariableKind};
 use crate::{Class, DynamicWord, Effect, OpaqueCode, Word, WordPart};
-
-/// A wrapper whose command follows its options and a fixed number of operands.
-struct Wrapper {
-    name: &'static str,
-    options: &'static str,
-    operands: usize,
-    class: Class,
-    effects: &'static [Effect],
-    /// Whether the exit code is that of the wrapped command.
-    passes_code: bool,
-}
-
-const WRAPPERS: &[Wrapper] = &[
-    Wrapper {
-        name: "timeout",
-        options: "-fv -ks= --foreground --preserve-status --verbose --kill-after= --signal=",
-        operands: 1,
-        class: Class::Neutral,
-        effects: &[],
-        passes_code: true,
-    },
-    Wrapper {
-        name: "nice",
-        options: "-n= --adjustment= -#",
-        operands: 0,
-        class: Class::Neutral,
-        effects: &[],
-        passes_code: true,
-    },
-    Wrapper {
-        name: "nohup",
-        options: "",
-        operands: 0,
-        class: Class::Neutral,
-        effects: &[],
-        passes_code: true,
-    },
-    Wrapper {
-        name: "stdbuf",
-        options: "-ioe= --input= --output= --error=",
-        operands: 0,
-        class: Class::Neutral,
-        effects: &[],
-        passes_code: true,
-    },
-    Wrapper {
-        name: "setsid",
-        options: "-cfw --ctty --fork --wait",
-        operands: 0,
-        class: Class::Write,
-        effects: &[Effect::State],
-        passes_code: false,
-    },
-    Wrapper {
-        name: "ionice",
-        options: "-t -cn= --ignore --class= --classdata=",
-        operands: 0,
-        class: Class::Write,
-        effects: &[Effect::State],
-        passes_code: true,
-    },
-    Wrapper {
-        name: "sudo",
-        options: "-AbEHkKnPSNB -ugpCDRrtTUh= --askpass --background --preserve-env? --set-home --non-interactive --stdin \
-                  --user= --group= --prompt= --host=",
-        operands: 0,
-        class: Class::Write,
-        effects: &[Effect::Privilege],
-        passes_code: true,
-    },
-    Wrapper {
-        name: "doas",
-        options: "-nL -uCa=",
-        operands: 0,
-        class: Class::Write,
-        effects: &[Effect::Privilege],
-        passes_code: true,
-    },
-];
-
-/// Wrappers whose command is not looked for.
-const BLIND: &[&str] = &["taskset", "chrt", "flock"];
 
 impl<'a> Reader<'a> {
     /// Judges a wrapper and what it wraps; `None` when `name` is none.
@@ -98,30 +17,43 @@ impl<'a> Reader<'a> {
         call: &Call<'a>,
         scope: Scope,
     ) -> Step<Option<Judgement>> {
-        let raw = call.words.first().map_or("", |first| first.raw);
         let bare = bare_name(name);
-        let judgement = match bare {
-            "time" if raw == "time" => self.time(call, scope)?,
-            "time" => return Err(opaque("only the keyword `time` is analyzed", call)),
-            "command" | "builtin" if !call.executed => self.command(name, call, scope)?,
-            "env" => self.env(call, scope)?,
-            "xargs" => self.xargs(call, scope)?,
-            "find" => self.find(call, scope)?,
-            "eval" => return self.eval(call, scope),
-            "trap" | "exec" if bare == name => return self.later(name, call, scope),
-            _ if shells::SHELLS.contains(&bare) => self.shell(bare, call, scope)?,
-            _ if BLIND.contains(&bare) => {
+        let Some(wrapper) = wrapper(bare) else { return Ok(None) };
+        let judgement = match wrapper.inside {
+            Inside::Time => self.time(call, scope)?,
+            Inside::Command if call.executed || bare != name => return Ok(None),
+            Inside::Command => self.command(wrapper, name, call, scope)?,
+            Inside::Env => self.env(wrapper, call, scope)?,
+            Inside::Xargs => self.xargs(wrapper, call, scope)?,
+            Inside::Find => self.find(call, scope)?,
+            Inside::Fd => self.fd(call, scope)?,
+            Inside::Eval => return self.eval(call, scope),
+            Inside::Later if bare == name => return self.later(name, call, scope),
+            Inside::Later => return Ok(None),
+            Inside::Shell => self.shell(bare, call, scope)?,
+            Inside::Nowhere => {
                 return Err(opaque(
                     &format!("the command inside `{bare}` is not looked for"),
                     call,
                 ));
             }
-            _ => match WRAPPERS.iter().find(|wrapper| wrapper.name == bare) {
-                Some(wrapper) => self.plain_wrapper(wrapper, call, scope)?,
-                None => return Ok(None),
-            },
+            Inside::Operand(operands) => {
+                self.plain_wrapper(wrapper, bare, operands, call, scope)?
+            }
         };
         Ok(Some(judgement))
+    }
+
+    /// Takes the options of a wrapper apart.
+    fn options<'w>(&self, wrapper: &Wrapper, words: &'w [Argument<'a>]) -> Parsed<'w> {
+        let grammar = Grammar {
+            options: wrapper.options,
+            abbreviates: true,
+            dynamic: Dynamic::Doubtful,
+            extent: Extent::UntilOperand,
+            values: &self.findings.values,
+        };
+        grammar.parse(words)
     }
 
     /// Judges the command that starts at word `index`, and gives what it does.
@@ -199,22 +131,21 @@ impl<'a> Reader<'a> {
     fn plain_wrapper(
         &mut self,
         wrapper: &Wrapper,
+        name: &str,
+        operands: usize,
         call: &Call<'a>,
         scope: Scope,
     ) -> Step<Judgement> {
         let words = call.words.get(1..).unwrap_or_default();
-        let parsed = Parsed::parse(words, wrapper.options, Dynamic::Doubtful, Extent::UntilOperand);
+        let parsed = self.options(wrapper, words);
         if parsed.doubt {
-            return Err(opaque(&format!("an option of `{}` is not known", wrapper.name), call));
+            return Err(opaque(&format!("an option of `{name}` is not known"), call));
         }
         let mut index = 1 + parsed.used;
-        for _ in 0..wrapper.operands {
+        for _ in 0..operands {
             let known = call.words.get(index).is_some_and(|word| word.word.literal().is_some());
             if !known {
-                return Err(opaque(
-                    &format!("an operand of `{}` is not known", wrapper.name),
-                    call,
-                ));
+                return Err(opaque(&format!("an operand of `{name}` is not known"), call));
             }
             index += 1;
         }
@@ -236,6 +167,9 @@ impl<'a> Reader<'a> {
 
     /// The keyword, before a plain command only.
     fn time(&mut self, call: &Call<'a>, scope: Scope) -> Step<Judgement> {
+        if call.words.first().is_none_or(|first| first.raw != "time") {
+            return Err(opaque("only the keyword `time` is analyzed", call));
+        }
         let index = if call.words.get(1).is_some_and(|word| word.raw == "-p") { 2 } else { 1 };
         let plain = call.words.get(index).is_some_and(|word| {
             !super::is_reserved(word.raw)
@@ -253,10 +187,15 @@ impl<'a> Reader<'a> {
         Ok(judgement)
     }
 
-    fn command(&mut self, name: &str, call: &Call<'a>, scope: Scope) -> Step<Judgement> {
+    fn command(
+        &mut self,
+        wrapper: &Wrapper,
+        name: &str,
+        call: &Call<'a>,
+        scope: Scope,
+    ) -> Step<Judgement> {
         let words = call.words.get(1..).unwrap_or_default();
-        let list = if name == "command" { "-pvV" } else { "" };
-        let parsed = Parsed::parse(words, list, Dynamic::Doubtful, Extent::UntilOperand);
+        let parsed = self.options(wrapper, words);
         if parsed.has(&["-v", "-V"]) {
             return Ok(Judgement::new(Class::ReadOnly, &[Effect::Read]));
         }
@@ -271,10 +210,9 @@ impl<'a> Reader<'a> {
         Ok(judgement)
     }
 
-    fn env(&mut self, call: &Call<'a>, scope: Scope) -> Step<Judgement> {
+    fn env(&mut self, wrapper: &Wrapper, call: &Call<'a>, scope: Scope) -> Step<Judgement> {
         let words = call.words.get(1..).unwrap_or_default();
-        let list = "-i - -0v -uC= --ignore-environment --null --debug --unset= --chdir=";
-        let parsed = Parsed::parse(words, list, Dynamic::Doubtful, Extent::UntilOperand);
+        let parsed = self.options(wrapper, words);
         if parsed.doubt {
             return Err(opaque("an option of `env` is not known", call));
         }
@@ -297,6 +235,7 @@ impl<'a> Reader<'a> {
             if !variables::is_name(name) {
                 return Err(opaque("a variable of `env` is not plain", call));
             }
+            self.findings.values.forget(name);
             match variables::kind(name) {
                 VariableKind::Inert => {}
                 VariableKind::Plain => plain = true,
@@ -322,11 +261,9 @@ impl<'a> Reader<'a> {
         Ok(judgement)
     }
 
-    fn xargs(&mut self, call: &Call<'a>, scope: Scope) -> Step<Judgement> {
+    fn xargs(&mut self, wrapper: &Wrapper, call: &Call<'a>, scope: Scope) -> Step<Judgement> {
         let words = call.words.get(1..).unwrap_or_default();
-        let list = "-0rtxpo -nPLsIdE= -a=< -iel? --null --no-run-if-empty --verbose --exit --interactive --open-tty \
-                    --max-args= --max-procs= --max-chars= --delimiter= --arg-file=< --replace? --eof? --max-lines?";
-        let parsed = Parsed::parse(words, list, Dynamic::Doubtful, Extent::UntilOperand);
+        let parsed = self.options(wrapper, words);
         if parsed.doubt {
             return Err(opaque("an option of `xargs` is not known", call));
         }
@@ -362,10 +299,11 @@ impl<'a> Reader<'a> {
         }
         let mut inner: Vec<Argument<'a>> =
             call.words.get(1 + parsed.used..).unwrap_or_default().to_vec();
-        let Some(first) = inner.first() else {
-            // Without a command it is `echo`.
-            return Ok(judgement);
-        };
+        if inner.is_empty() {
+            let echo = Word::Literal("echo".to_owned());
+            inner.push(Argument { word: echo, raw: "", span: call.span });
+        }
+        let Some(first) = inner.first() else { return Ok(judgement) };
         if placeholders.iter().any(|placeholder| first.raw.contains(placeholder.as_str())) {
             return Err(Refusal::new(
                 OpaqueCode::DynamicCommand,
@@ -394,7 +332,7 @@ fn from_input<'a>(raw: &str, call: &Call<'a>) -> Argument<'a> {
     Argument { word: input_word(raw, false), raw: "", span: call.span }
 }
 
-fn input_word(raw: &str, one_word: bool) -> Word {
+pub(super) fn input_word(raw: &str, one_word: bool) -> Word {
     Word::Dynamic(DynamicWord {
         raw: raw.to_owned(),
         parts: vec![WordPart::Other(raw.to_owned())],

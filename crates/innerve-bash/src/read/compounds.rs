@@ -346,7 +346,6 @@ impl Reader<'_> {
         }
         if name == "command_not_found_handle"
             || judge::is_reserved(name)
-            || judge::is_known(name)
             || commands::is_known(name)
         {
             let message = format!("a function takes the place of `{name}`");
@@ -360,6 +359,8 @@ impl Reader<'_> {
         }
         self.around = around;
         self.directory = if self.adrift { Directory::unknown() } else { directory };
-        result
+        result?;
+        self.findings.define(name, scope);
+        Ok(())
     }
 }

@@ -28,6 +28,17 @@ pub enum Verdict {
     },
 }
 
+/// What a classifier says of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ClassifierWord {
+    /// It may run.
+    Allow,
+    /// It must not.
+    Block,
+    /// There is no verdict.
+    Unavailable,
+}
+
 /// A decision with everything that led to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolution {
@@ -41,6 +52,33 @@ pub struct Resolution {
     pub trace: Vec<Link>,
     /// Rules that would have allowed it, shortest first.
     pub suggestions: Vec<Suggestion>,
+}
+
+impl Resolution {
+    /// Whether a classifier's yes is enough: what a hook wants to be asked is asked all the same, unless it is blocked.
+    pub fn classifier_may_allow(&self) -> bool {
+        matches!(self.verdict, Verdict::NeedsClassifier { .. })
+            && self.reason.kind != ReasonKind::Hook
+    }
+
+    /// What becomes of the call once a classifier has spoken; without need of one, what was decided.
+    pub fn after_classifier(&self, word: ClassifierWord) -> Decision {
+        match (self.verdict, word) {
+            (Verdict::Decided(decision), _) => decision,
+            (Verdict::Deferred, _) | (Verdict::NeedsClassifier { .. }, ClassifierWord::Block) => {
+                Decision::Deny
+            }
+            (Verdict::NeedsClassifier { .. }, ClassifierWord::Allow)
+                if self.classifier_may_allow() =>
+            {
+                Decision::Allow
+            }
+            (
+                Verdict::NeedsClassifier { otherwise },
+                ClassifierWord::Allow | ClassifierWord::Unavailable,
+            ) => otherwise,
+        }
+    }
 }
 
 /// Why a decision was made.

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::PathFacts;
-use crate::paths::lexical;
+use crate::paths::{lexical, windows};
+use crate::{PathFacts, PathStyle};
 
 pub use calls::from_call;
 pub use effects::{Effect, EffectSet};
@@ -111,12 +111,26 @@ pub struct Part {
     pub complete: bool,
     /// What its operands touch.
     pub targets: Vec<Target>,
+    /// How far it reads what lies in the directories among them.
+    pub descent: Descent,
     /// The files of its redirections: no rule about the command covers these.
     pub redirected: Vec<Target>,
     /// The directory it runs in, if that is known.
     pub cwd: Option<PathBuf>,
     /// Why it is not taken as read-only although its words look so, code and sentence.
     pub concern: Option<(String, String)>,
+}
+
+/// How far a command reads what lies in the directories that it is given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Descent {
+    /// Not at all, or names only.
+    #[default]
+    None,
+    /// All but what begins with a dot.
+    Visible,
+    /// All of it.
+    All,
 }
 
 impl CallFacts {
@@ -230,6 +244,9 @@ impl PathTarget {
 
     /// As [`Self::new`] for a command that runs in `cwd`, if that is known.
     pub(crate) fn within(given: &str, cwd: Option<&Path>, place: Place<'_>) -> Self {
+        if place.disk.style() == PathStyle::Windows {
+            return Self::on_windows(given, cwd, place);
+        }
         let Some(absolute) =
             lexical::expand_tilde(given, place.home).filter(|_| !given.contains('\0')).and_then(
                 |path| if path.is_absolute() { Some(path) } else { cwd.map(|cwd| cwd.join(path)) },
@@ -246,6 +263,18 @@ impl PathTarget {
             None
         };
         let real = real.filter(|real| lexical::collapse(real) == *real);
+        Self { given: given.to_owned(), path: Some(path), real }
+    }
+
+    /// As [`Self::within`] where paths are written as on Windows; there `..` is taken before links are followed.
+    fn on_windows(given: &str, cwd: Option<&Path>, place: Place<'_>) -> Self {
+        let slashes =
+            if given.starts_with('~') { given.replace('\\', "/") } else { given.to_owned() };
+        let path = lexical::expand_tilde(&slashes, place.home)
+            .and_then(|expanded| windows::absolute(expanded.to_str()?, cwd));
+        let Some(path) = path else { return Self::unknown(given) };
+        let real = place.disk.resolve(&windows::native(&path)).real;
+        let real = real.and_then(|real| windows::absolute(real.to_str()?, None));
         Self { given: given.to_owned(), path: Some(path), real }
     }
 }

@@ -2,14 +2,16 @@
 //!
 //! Reading files is not done here; who holds settings as JSON values, from wherever, gets the same policy out of them.
 
+mod sandbox;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::paths::lexical;
+use crate::paths::{lexical, windows};
 use crate::{
-    Behavior, Origin, PermissionMode, Policy, Rule, RuleError, RuleSource, Ruleset, Scope,
+    Behavior, Origin, PermissionMode, Policy, Rule, RuleError, RuleSource, Ruleset, Sandbox, Scope,
 };
 
 /// The settings of one source.
@@ -54,6 +56,8 @@ pub struct PermissionSettings {
     pub allow_secret_reads: bool,
     /// Whether mode `auto` suspends every shell allow rule.
     pub classify_all_shell: bool,
+    /// The sandbox that is wanted around shell commands. A host that really has one puts it into its [`Policy`].
+    pub sandbox: Option<Sandbox>,
     /// What is odd or was left out.
     pub warnings: Vec<Warning>,
 }
@@ -102,6 +106,7 @@ pub fn merge(layers: &[Layer]) -> Result<PermissionSettings, RuleError> {
     merged.allow_secret_reads =
         chosen(&ordered, "/permissions/secretReads", "allow", "ask", &mut merged.warnings)
             .unwrap_or(false);
+    merged.sandbox = sandbox::of(&ordered, &mut merged.warnings);
     if merged.bypass_disabled && merged.default_mode == PermissionMode::BypassPermissions
         || merged.auto_disabled && merged.default_mode == PermissionMode::Auto
     {
@@ -289,7 +294,7 @@ impl Layer {
         }
         for (index, entry) in entries.iter().enumerate() {
             match entry.as_str().filter(|text| !text.is_empty()) {
-                Some(text) if text.starts_with('~') => {
+                Some(text) if text.starts_with('~') || windows::drive_prefix(text).is_some() => {
                     merged.additional_directories.push(PathBuf::from(text));
                 }
                 Some(text) => merged.additional_directories.push(self.root.join(Path::new(text))),

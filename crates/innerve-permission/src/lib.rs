@@ -16,16 +16,16 @@ mod resolve;
 mod rule;
 
 pub use decision::{
-    Decision, Link, LinkOutcome, PartResolution, Reason, ReasonKind, Resolution, Suggestion,
-    Verdict,
+    ClassifierWord, Decision, Link, LinkOutcome, PartResolution, Reason, ReasonKind, Resolution,
+    Suggestion, Verdict,
 };
-pub use facts::{CallFacts, Effect, EffectSet, Need, Part, PathTarget, Place, Target};
+pub use facts::{CallFacts, Descent, Effect, EffectSet, Need, Part, PathTarget, Place, Target};
 pub use layers::{Layer, PermissionSettings, Warning, merge};
 pub use lint::{Finding, LintCode, Severity, lint, lint_layers};
 pub use mode::{PermissionMode, UnknownMode};
-pub use paths::{NoDisk, PathFacts, ResolvedPath};
+pub use paths::{NoDisk, PathFacts, PathStyle, ResolvedPath};
 pub use permit::{Approval, Approver, Judgement, Permit, Preview, Refused, judge};
-pub use policy::{HookVoice, Objection, Policy, Scope, Voices};
+pub use policy::{HookVoice, Objection, Policy, Sandbox, Scope, Voices};
 pub use resolve::resolve;
 pub use rule::{Behavior, Origin, Rule, RuleError, RuleSource, RuleWarning, Ruleset};
 

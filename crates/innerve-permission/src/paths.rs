@@ -1,6 +1,7 @@
 //! What the engine must know of the disk, behind a port.
 
 pub(crate) mod lexical;
+pub(crate) mod windows;
 
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,16 @@ pub trait PathFacts: Send + Sync {
     /// The programs that the git configuration of the repository around `cwd` would run for a read (`core.fsmonitor`,
     /// external diff, textconv, filters, pager, aliases, hooks path); empty if none, or if there is no repository.
     fn git_programs(&self, cwd: &Path) -> Vec<String>;
+
+    /// Whether `path` may be a directory, so that a search of it reads more than one file; in doubt it may.
+    fn may_be_directory(&self, _path: &Path) -> bool {
+        true
+    }
+
+    /// How paths are written on this disk.
+    fn style(&self) -> PathStyle {
+        PathStyle::HOST
+    }
 }
 
 /// A path with its links resolved.
@@ -27,6 +38,28 @@ pub struct ResolvedPath {
     pub real: Option<PathBuf>,
     /// Whether something is there.
     pub exists: bool,
+}
+
+/// How paths are written and compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PathStyle {
+    /// `/dir/file`; names differ by case.
+    Posix,
+    /// `C:\dir\file`, `C:/dir/file` or `/c/dir/file`; names do not differ by case.
+    ///
+    /// Spellings that programs read differently (network and device paths, streams, short names) are asked about.
+    Windows,
+}
+
+impl PathStyle {
+    /// The style of the system that this was compiled for.
+    pub const HOST: Self = if cfg!(windows) { Self::Windows } else { Self::Posix };
+}
+
+impl Default for PathStyle {
+    fn default() -> Self {
+        Self::HOST
+    }
 }
 
 /// No disk at all: no links, nothing exists, and git is not trusted.

@@ -93,7 +93,10 @@ impl Judgement {
     /// classifier cannot answer a question that is meant for a person.
     pub fn approve(self, approval: Approval) -> Result<Permit, Refused> {
         let enough = match self.resolution.verdict {
-            Verdict::Decided(Decision::Allow) | Verdict::NeedsClassifier { .. } => true,
+            Verdict::Decided(Decision::Allow) => true,
+            Verdict::NeedsClassifier { .. } => {
+                approval.by != Approver::Classifier || self.resolution.classifier_may_allow()
+            }
             Verdict::Decided(Decision::Ask) => approval.by != Approver::Classifier,
             Verdict::Decided(Decision::Deny) | Verdict::Deferred => false,
         };

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{PathFacts, PermissionMode, Place, Ruleset};
+use crate::paths::windows;
+use crate::{PathFacts, PathStyle, PermissionMode, Place, Ruleset};
 
 /// Everything that decides, besides the call itself; cheap to clone.
 #[derive(Clone, Debug)]
@@ -35,9 +36,26 @@ pub struct Policy {
     pub ask_secret_reads: bool,
     /// Whether every shell allow rule is suspended in mode `auto`.
     pub classify_all_shell: bool,
-    /// Directories of the policy that are reached through links, each with the place it really is; made by
-    /// [`Policy::follow_links`].
+    /// The file that a plan is written to: the only one that mode `plan` lets be changed.
+    pub plan_file: Option<PathBuf>,
+    /// The sandbox that the host really runs shell commands in; what settings say of one does not make it.
+    pub sandbox: Option<Sandbox>,
+    /// How paths are written and compared.
+    pub path_style: PathStyle,
+    /// Directories of the policy that are reached through links or spelled differently, each with the place it really
+    /// is; made by [`Policy::follow_links`].
     pub links: Vec<(PathBuf, PathBuf)>,
+}
+
+/// A sandbox around shell commands, as far as it decides what is asked.
+#[derive(Clone, Debug)]
+pub struct Sandbox {
+    /// Whether what runs in it needs no question.
+    pub auto_allow: bool,
+    /// Whether a call may ask to run outside of it (`dangerouslyDisableSandbox`).
+    pub may_leave: bool,
+    /// Commands that run outside of it, as ask rules about `Bash`.
+    pub excluded: Ruleset,
 }
 
 /// How far read-only shell commands may read without a question.
@@ -64,6 +82,8 @@ pub struct Voices {
 pub enum HookVoice {
     /// Spares the question where nothing stricter speaks.
     Allow,
+    /// As `Allow`, and the hook has filled in what a person would have answered (`AskUserQuestion`, `ExitPlanMode`).
+    Answer,
     /// At least ask.
     Ask(String),
     /// Deny.
@@ -98,22 +118,31 @@ impl Policy {
             bash_read_scope: Scope::Any,
             ask_secret_reads: true,
             classify_all_shell: false,
+            plan_file: None,
+            sandbox: None,
+            path_style: PathStyle::HOST,
             links: Vec::new(),
         }
     }
 
-    /// Asks the disk where the policy's directories and the paths of its deny and ask rules lead through links.
+    /// Asks the disk where the policy's directories and the paths of its deny and ask rules lead through links, and how
+    /// paths are written there.
     ///
     /// To be called when rules or directories have changed. Without it a rule or directory that is a link covers less
     /// than it seems to.
     pub fn follow_links(&mut self, disk: &dyn PathFacts) {
+        self.path_style = disk.style();
         let roots = self.rules.rules().iter().map(|rule| &rule.origin().root);
         let directories = [&self.cwd, &self.original_cwd, &self.home];
         let mut links = Vec::new();
-        for directory in directories.into_iter().chain(&self.additional_directories).chain(roots) {
-            let Some(real) = disk.resolve(directory).real else { continue };
-            if real != *directory && !links.iter().any(|(known, _)| known == directory) {
-                links.push((directory.clone(), real));
+        let others = self.additional_directories.iter().chain(&self.plan_file).chain(roots);
+        for directory in directories.into_iter().chain(others) {
+            let spellings = [Some(directory.clone()), disk.resolve(directory).real];
+            for real in spellings.into_iter().flatten().filter_map(|path| self.spelling(&path)) {
+                let link = (directory.clone(), real);
+                if link.0 != link.1 && !links.contains(&link) {
+                    links.push(link);
+                }
             }
         }
         self.links = links;
@@ -124,6 +153,14 @@ impl Policy {
     pub fn working_directories(&self) -> impl Iterator<Item = &Path> {
         std::iter::once(self.original_cwd.as_path())
             .chain(self.additional_directories.iter().map(PathBuf::as_path))
+    }
+
+    /// The path as it is compared.
+    fn spelling(&self, path: &Path) -> Option<PathBuf> {
+        match self.path_style {
+            PathStyle::Posix => Some(path.to_path_buf()),
+            PathStyle::Windows => windows::absolute(path.to_str()?, None),
+        }
     }
 
     /// The ways to write a directory of the policy: as given, and with links resolved.

@@ -8,6 +8,7 @@ mod parts;
 mod places;
 mod reasons;
 mod rules;
+mod sandbox;
 mod search;
 mod suggest;
 
@@ -15,7 +16,7 @@ use call::Call;
 use reasons::reason;
 
 use crate::{
-    Behavior, CallFacts, Decision, HookVoice, Link, LinkOutcome, Need, Objection, PathTarget,
+    Behavior, CallFacts, Decision, HookVoice, Link, LinkOutcome, Objection, PathTarget,
     PermissionMode, Policy, Reason, ReasonKind, Resolution, Target, Verdict, Voices,
 };
 
@@ -52,15 +53,14 @@ pub fn resolve(policy: &Policy, facts: &CallFacts, voices: &Voices) -> Resolutio
             chain.note("hook", LinkOutcome::Ask);
             forced = forced.or_else(|| Some(reason(ReasonKind::Hook, "hook_ask", message.clone())));
         }
-        Some(HookVoice::Allow) => chain.note("hook", LinkOutcome::Allow),
+        Some(HookVoice::Allow | HookVoice::Answer) => chain.note("hook", LinkOutcome::Allow),
         None => chain.note("hook", LinkOutcome::None),
     }
 
     // Ask rules, and tools in which a person takes part, force a question that nothing spares.
     let asking = rules::find(call, Behavior::Ask);
     forced = asking.certain().or(forced).or_else(|| asking.possible()).or_else(|| {
-        let takes_part = facts.need == Need::Interaction;
-        takes_part.then(|| {
+        call.needs_person().then(|| {
             reason(
                 ReasonKind::Default,
                 "interaction",
@@ -83,7 +83,13 @@ pub fn resolve(policy: &Policy, facts: &CallFacts, voices: &Voices) -> Resolutio
         Some(Objection::Ask(_)) | None => chain.note("objection", LinkOutcome::None),
     }
     if let Some(reason) = forced {
-        return chain.ask("forced", reason);
+        // What only a hook wants to be asked, a classifier may still block; it cannot allow it.
+        let by_hook = reason.kind == ReasonKind::Hook && policy.mode == PermissionMode::Auto;
+        return if by_hook {
+            chain.ask_unless_blocked("forced", reason)
+        } else {
+            chain.ask("forced", reason)
+        };
     }
 
     // Removing a system directory, the home or what the session works in is asked about even in bypassPermissions.
@@ -105,6 +111,17 @@ pub fn resolve(policy: &Policy, facts: &CallFacts, voices: &Voices) -> Resolutio
             .ask_or_classify("protected_paths", reason(ReasonKind::Safety, "protected_path", why));
     }
     chain.note("protected_paths", LinkOutcome::None);
+
+    // A path that two programs could read as two files is never taken for the one that a rule means.
+    if let Some(path) = places::odd(call)
+        && !call.is_unrestricted()
+        && !call.hook_allows()
+        && !(call.is_shell() && approve::of_whole_command(call).is_some())
+    {
+        let why = format!("the spelling of `{}` could stand for another file", path.given);
+        return chain.ask_or_classify("odd_paths", reason(ReasonKind::Safety, "odd_path", why));
+    }
+    chain.note("odd_paths", LinkOutcome::None);
 
     // A command that could not be read may do anything: only its exact text, or every command, can be allowed.
     if let Some((code, message)) = &facts.opaque
@@ -138,6 +155,10 @@ pub fn resolve(policy: &Policy, facts: &CallFacts, voices: &Voices) -> Resolutio
     }
     let approval = approve::of_call(call);
     if policy.mode == PermissionMode::Plan {
+        if approve::writes_only_the_plan(call) {
+            let why = "mode plan lets the plan itself be written";
+            return chain.allow("mode", reason(ReasonKind::Mode, "plan_file", why));
+        }
         if call.is_shell() {
             let reads =
                 approval.as_ref().is_some_and(|approval| approval.kind == approve::Kind::Free)
@@ -163,12 +184,17 @@ pub fn resolve(policy: &Policy, facts: &CallFacts, voices: &Voices) -> Resolutio
     }
     chain.note("mode", LinkOutcome::None);
 
-    // Approvals: a hook, allow rules for every part, what only reads, and edits that the mode accepts.
+    // Approvals: a hook, the sandbox, allow rules for every part, what only reads, and edits that the mode accepts.
     if call.hook_allows() {
         return chain
             .allow("hook_allow", reason(ReasonKind::Hook, "hook_allow", "allowed by a hook"));
     }
     chain.note("hook_allow", LinkOutcome::None);
+    if sandbox::auto_allows(call) {
+        let why = "runs in the sandbox, which needs no question";
+        return chain.allow("sandbox", reason(ReasonKind::Mode, "sandbox", why));
+    }
+    chain.note("sandbox", LinkOutcome::None);
     let links = [
         (approve::Kind::Rule, "allow_rules"),
         (approve::Kind::Free, "read_only"),
@@ -227,6 +253,15 @@ impl Chain<'_> {
         let nobody = self.call.policy.mode == PermissionMode::Auto || self.call.policy.headless;
         let otherwise = if nobody { Decision::Deny } else { Decision::Ask };
         self.end(link, LinkOutcome::Classify, Verdict::NeedsClassifier { otherwise }, reason)
+    }
+
+    /// A question that a classifier may turn into a denial; without its word it stays a question.
+    fn ask_unless_blocked(self, link: &'static str, reason: Reason) -> Resolution {
+        if self.call.policy.headless {
+            return self.ask(link, reason);
+        }
+        let verdict = Verdict::NeedsClassifier { otherwise: Decision::Ask };
+        self.end(link, LinkOutcome::Classify, verdict, reason)
     }
 
     /// A question, or a denial where nobody may be asked.

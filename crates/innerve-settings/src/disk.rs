@@ -40,6 +40,11 @@ impl PathFacts for DiskPaths {
             None => vec!["an unreadable directory".to_owned()],
         }
     }
+
+    fn may_be_directory(&self, path: &Path) -> bool {
+        // What is not there may be made before the command runs.
+        fs::metadata(path).map_or(true, |metadata| metadata.is_dir())
+    }
 }
 
 /// Follows every link of an absolute path, as the kernel does; what does not exist is kept as it is written.

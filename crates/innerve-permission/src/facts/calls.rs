@@ -3,6 +3,8 @@
 use serde_json::Value;
 
 use super::{CallFacts, Effect, Need, PathTarget, Place, Target, hosts, shell};
+use crate::PathStyle;
+use crate::paths::windows;
 use crate::rule::tools;
 
 /// Reads the facts of a well-known tool (Bash, Read, Edit, Write, Grep, Glob, Agent, …) from its input.
@@ -77,8 +79,14 @@ fn writing(strict: CallFacts, path: Option<PathTarget>) -> CallFacts {
 fn globbing(strict: CallFacts, input: &Value, place: Place<'_>) -> CallFacts {
     let Some(base) = path_or_cwd(input, place) else { return strict };
     let Some(pattern) = text(input, "pattern") else { return strict };
-    let leaves =
-        pattern.starts_with(['/', '~']) || pattern.split('/').any(|segment| segment == "..");
+    let slashes = match place.disk.style() {
+        PathStyle::Posix => pattern.to_owned(),
+        PathStyle::Windows => pattern.replace('\\', "/"),
+    };
+    let pattern = slashes.as_str();
+    let leaves = pattern.starts_with(['/', '~'])
+        || windows::drive_prefix(pattern).is_some()
+        || pattern.split('/').any(|segment| segment == "..");
     if !leaves {
         return reading(strict, Some(base));
     }
@@ -86,8 +94,13 @@ fn globbing(strict: CallFacts, input: &Value, place: Place<'_>) -> CallFacts {
         pattern.split('/').take_while(|segment| !segment.contains(['*', '?', '[', '{'])).collect();
     // Nothing says what `*/../..` reads.
     let climbs_later = pattern.split('/').skip(fixed.len()).any(|segment| segment == "..");
-    let fixed = fixed.join("/");
-    let given = if pattern.starts_with('/') && fixed.is_empty() { "/" } else { fixed.as_str() };
+    let mut fixed = fixed.join("/");
+    if (pattern.starts_with('/') && fixed.is_empty())
+        || windows::drive_prefix(pattern).is_some() && fixed.len() == 2
+    {
+        fixed.push('/');
+    }
+    let given = fixed.as_str();
     let target = if climbs_later {
         PathTarget::unknown(pattern)
     } else {

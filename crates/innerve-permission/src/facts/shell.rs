@@ -27,4 +27,6 @@ fn opaque(mut strict: CallFacts, command: &str, code: &str, message: &str) -> Ca
 #[cfg(feature = "bash")]
 mod analyzed;
 #[cfg(feature = "bash")]
+mod descent;
+#[cfg(feature = "bash")]
 mod walk;

@@ -415,6 +415,16 @@ pub(super) fn in_force(call: Call<'_>, rule: &Rule) -> bool {
     }
 }
 
+/// Whether the call writes the file that the plan is written to, while planning, and touches nothing else.
+pub(super) fn writes_only_the_plan(call: Call<'_>) -> bool {
+    let is_plan = |target: &Target| match target {
+        Target::Write(path) => call.is_plan_file(path),
+        Target::Read(_) | Target::Delete(_) | Target::Host(_) | Target::Agent(_) => false,
+    };
+    let targets = &call.facts.targets;
+    !call.is_shell() && call.facts.complete && !targets.is_empty() && targets.iter().all(is_plan)
+}
+
 /// Whether a grant given in this session covers the change of a protected path.
 pub(super) fn granted_in_session(call: Call<'_>, path: &PathTarget) -> bool {
     both(call, Family::Edit, Roots::Excluded, path)

@@ -2,8 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::paths::{lexical, windows};
 use crate::rule::path::Anchor;
-use crate::{CallFacts, HookVoice, Part, PathTarget, PermissionMode, Policy, Target, Voices};
+use crate::{
+    CallFacts, HookVoice, Need, Part, PathStyle, PathTarget, PermissionMode, Policy, Target, Voices,
+};
+
+/// Tools whose question a hook may answer in a person's place (Claude Code documentation, "hooks").
+const ANSWERABLE: &[&str] = &["AskUserQuestion", "ExitPlanMode"];
 
 /// A call, the policy it is judged by, and the voices about it.
 #[derive(Clone, Copy)]
@@ -43,7 +49,32 @@ impl<'a> Call<'a> {
     }
 
     pub(super) fn hook_allows(self) -> bool {
-        matches!(self.voices.hook, Some(HookVoice::Allow))
+        matches!(self.voices.hook, Some(HookVoice::Allow | HookVoice::Answer))
+    }
+
+    /// Whether a person must take part, and no hook has answered in their place.
+    pub(super) fn needs_person(self) -> bool {
+        let answered = matches!(self.voices.hook, Some(HookVoice::Answer))
+            && ANSWERABLE.contains(&self.facts.tool());
+        self.facts.need == Need::Interaction && !answered
+    }
+
+    /// Whether the target is the file that the plan is written to, while planning.
+    pub(super) fn is_plan_file(self, target: &PathTarget) -> bool {
+        let Some(file) = &self.policy.plan_file else { return false };
+        let is_it = |path: &Option<PathBuf>| {
+            path.as_ref().is_some_and(|path| self.policy.spellings(file).any(|it| it == path))
+        };
+        self.policy.mode == PermissionMode::Plan && is_it(&target.path) && is_it(&target.real)
+    }
+
+    /// The path that a word names, by text alone; `None` if it has none.
+    pub(super) fn lexical_path(self, word: &str, cwd: &Path) -> Option<PathBuf> {
+        let path = lexical::expand_tilde(word, &self.policy.home)?;
+        match self.policy.path_style {
+            PathStyle::Posix => Some(lexical::collapse(&cwd.join(path))),
+            PathStyle::Windows => windows::absolute(path.to_str()?, Some(cwd)),
+        }
     }
 
     /// Whether the call runs a shell command.

@@ -1,10 +1,10 @@
 //! Places with rules of their own: protected paths, paths whose removal is critical, and secrets.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 
 use super::call::{Call, base_name};
-use crate::paths::lexical;
-use crate::{Effect, PathTarget, Target};
+use crate::paths::windows;
+use crate::{Effect, PathStyle, PathTarget, Target};
 
 /// Directories that configure tools which run code later (permission modes, protected paths).
 const PROTECTED_DIRECTORIES: &[&str] = &[
@@ -82,11 +82,6 @@ const SECRET_FILES: &[&str] =
 /// Endings of files that stand for an environment file without its values.
 const EXAMPLES: &[&str] = &[".example", ".sample", ".template"];
 
-/// The path that a word names, by text alone; `None` for `~user`.
-pub(super) fn lexical_path(word: &str, cwd: &Path, home: &Path) -> Option<PathBuf> {
-    lexical::expand_tilde(word, home).map(|path| lexical::collapse(&cwd.join(path)))
-}
-
 /// The target whose change is protected, if there is one.
 pub(super) fn protected(call: Call<'_>) -> Option<&PathTarget> {
     call.targets().map(|(_, target)| target).find_map(|target| protected_target(call, target))
@@ -96,7 +91,8 @@ pub(super) fn protected(call: Call<'_>) -> Option<&PathTarget> {
 pub(super) fn protected_target<'a>(call: Call<'_>, target: &'a Target) -> Option<&'a PathTarget> {
     match target {
         Target::Write(path) | Target::Delete(path) => {
-            either(path, |path| is_protected(call, path)).then_some(path)
+            (either(path, |path| is_protected(call, path)) && !call.is_plan_file(path))
+                .then_some(path)
         }
         Target::Read(_) | Target::Host(_) | Target::Agent(_) => None,
     }
@@ -117,6 +113,15 @@ fn is_protected(call: Call<'_>, path: &Path) -> bool {
             .policy
             .spellings(&call.policy.home)
             .any(|home| path.starts_with(home.join(".config/innerve")))
+}
+
+/// The path whose spelling two programs could read as two files, if there is one: only Windows has such.
+pub(super) fn odd(call: Call<'_>) -> Option<&PathTarget> {
+    if call.policy.path_style == PathStyle::Posix {
+        return None;
+    }
+    let paths = call.targets().filter_map(|(_, target)| target.path());
+    paths.into_iter().find(|path| windows::is_odd(&path.given))
 }
 
 /// The removal of a path that nobody wants to lose, if there is one.
@@ -149,7 +154,12 @@ fn is_critical(call: Call<'_>, path: &Path) -> bool {
     let policy = call.policy;
     let depth =
         path.components().filter(|component| matches!(component, Component::Normal(_))).count();
-    let is_system = depth <= 1
+    // A drive is one level more.
+    let roots = match policy.path_style {
+        PathStyle::Posix => 1,
+        PathStyle::Windows => 2,
+    };
+    let is_system = depth <= roots
         || ["/private/etc", "/private/var", "/private/tmp", "/private/home"]
             .iter()
             .any(|it| path == Path::new(it));
@@ -187,9 +197,8 @@ fn is_critical_pattern(call: Call<'_>, given: &str, cwd: Option<&Path>) -> bool 
     } else {
         directory
     };
-    let Some(path) = cwd
-        .or(Some(call.policy.cwd.as_path()))
-        .and_then(|cwd| lexical_path(directory, cwd, &call.policy.home))
+    let Some(path) =
+        cwd.or(Some(call.policy.cwd.as_path())).and_then(|cwd| call.lexical_path(directory, cwd))
     else {
         return false;
     };
@@ -211,8 +220,7 @@ fn critical_in_text(call: Call<'_>) -> Option<String> {
     words.map(|word| word.replace("$HOME", home).replace("$PWD", ".")).find(|word| {
         let looks = word.contains(['/', '~', '.', '*']) && !word.starts_with('-');
         looks
-            && (lexical_path(word, cwd, &call.policy.home)
-                .is_some_and(|path| is_critical(call, &path))
+            && (call.lexical_path(word, cwd).is_some_and(|path| is_critical(call, &path))
                 || is_critical_pattern(call, word, Some(cwd)))
     })
 }

@@ -5,10 +5,10 @@ use std::path::Path;
 use super::call::Call;
 use super::forms::{self, Form};
 use super::reasons::{Certainty, by_rule};
-use super::{places, search};
+use super::{sandbox, search};
 use crate::rule::pattern::StarPattern;
 use crate::rule::{Family, Roots, Rule, Spec, spec};
-use crate::{Behavior, Part, PathTarget, Reason, Target};
+use crate::{Behavior, Descent, Part, PathTarget, Reason, Ruleset, Target};
 
 /// The rules of one behavior that speak of a call, as far as that is certain, and as far as it is possible.
 #[derive(Debug, Default)]
@@ -68,7 +68,30 @@ pub(super) fn of_part<'a>(call: Call<'a>, behavior: Behavior, part: &Part) -> Fo
     for target in operands.iter().chain(&part.redirected) {
         found = found.or(|| of_target(call, behavior, target));
     }
+    for target in operands {
+        found = found.or(|| of_descent(call, behavior, part.descent, target));
+    }
     found.or(|| of_mentions(call, behavior, part))
+}
+
+/// Rules about what lies in a directory that is read with all beneath it: it may be there, and then it is read too.
+fn of_descent<'a>(
+    call: Call<'a>,
+    behavior: Behavior,
+    descent: Descent,
+    target: &Target,
+) -> Found<'a> {
+    let (Target::Read(path), Descent::Visible | Descent::All) = (target, descent) else {
+        return Found::default();
+    };
+    let visible = descent == Descent::Visible;
+    let within = |path: &Path| {
+        let rules = &call.policy.rules;
+        rules.path_within(behavior, Family::Read, path, visible, &|anchor| call.anchor(anchor))
+    };
+    let found =
+        path.path.as_deref().and_then(within).or_else(|| path.real.as_deref().and_then(within));
+    Found::maybe(found)
 }
 
 /// Whether the part changes the directory.
@@ -79,9 +102,14 @@ pub(super) fn moves(part: &Part) -> bool {
 /// Rules about the tool, its parameters, hosts, agents and skills.
 fn of_tool(call: Call<'_>, behavior: Behavior) -> Found<'_> {
     let rules = &call.policy.rules;
+    // A sandbox answers the question that is asked about every command.
+    let answered = |rule: &&Rule| {
+        behavior == Behavior::Ask && rule.tool() == "Bash" && sandbox::auto_allows(call)
+    };
     for tool in call.rule_tools() {
-        if let Some(rule) = rules.blankets(behavior, tool).first().copied() {
-            return Found::surely(Some(rule));
+        let found = rules.blankets(behavior, tool).into_iter().find(|rule| !answered(rule));
+        if found.is_some() {
+            return Found::surely(found);
         }
     }
     let mut found = Found::default();
@@ -136,8 +164,19 @@ pub(super) fn skill(call: Call<'_>) -> Option<String> {
 
 /// Command rules on every form of a part.
 fn of_command<'a>(call: Call<'a>, behavior: Behavior, part: &Part) -> Found<'a> {
+    let tools: Vec<&str> = call.rule_tools().collect();
+    of_command_in(&call.policy.rules, &tools, behavior, part)
+}
+
+/// The command rules about these tools on every form of a part.
+pub(super) fn of_command_in<'a>(
+    rules: &'a Ruleset,
+    tools: &[&str],
+    behavior: Behavior,
+    part: &Part,
+) -> Found<'a> {
     let forms = forms::forms(part);
-    let candidates = candidates(call, behavior, &forms);
+    let candidates = candidates(rules, tools, behavior, &forms);
     if candidates.is_empty() {
         return Found::default();
     }
@@ -162,19 +201,19 @@ fn patterns(rule: &Rule) -> impl Iterator<Item = &StarPattern> {
     rule.command().into_iter().flat_map(spec::CommandSpec::patterns)
 }
 
-fn candidates<'a>(call: Call<'a>, behavior: Behavior, forms: &[Form<'_>]) -> Vec<&'a Rule> {
-    let rules = &call.policy.rules;
-    let tools = call.rule_tools();
+fn candidates<'a>(
+    rules: &'a Ruleset,
+    tools: &[&str],
+    behavior: Behavior,
+    forms: &[Form<'_>],
+) -> Vec<&'a Rule> {
+    let tools = tools.iter();
     if forms.iter().any(|form| form.first().is_some_and(Option::is_none)) {
         return tools.flat_map(|tool| rules.all_commands(behavior, tool)).collect();
     }
-    tools
-        .flat_map(|tool| {
-            let words: Vec<&str> =
-                forms.iter().filter_map(|form| form.first().copied().flatten()).collect();
-            rules.commands(behavior, tool, &words)
-        })
-        .collect()
+    let words: Vec<&str> =
+        forms.iter().filter_map(|form| form.first().copied().flatten()).collect();
+    tools.flat_map(|tool| rules.commands(behavior, tool, &words)).collect()
 }
 
 /// Rules that are written about a whole command, such as `Bash(curl * | sh)`.
@@ -273,7 +312,7 @@ fn of_mentions<'a>(call: Call<'a>, behavior: Behavior, part: &Part) -> Found<'a>
     let words = words.filter(|word| !part.complete || word.contains(':'));
     let rule = words.flat_map(search::path_like).find_map(|word| {
         let cwd = part.cwd.as_deref().unwrap_or(&call.policy.cwd);
-        let path = places::lexical_path(word, cwd, &call.policy.home)?;
+        let path = call.lexical_path(word, cwd)?;
         search::path_rule(call, behavior, &path)
     });
     Found::maybe(rule)

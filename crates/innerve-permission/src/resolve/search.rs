@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::call::{Call, base_name};
-use super::places;
 use super::rules::{Found, of_part};
 use crate::rule::{Family, Roots, Rule};
 use crate::{Behavior, Part};
@@ -42,7 +41,7 @@ pub(super) fn in_text(call: Call<'_>, behavior: Behavior) -> Found<'_> {
     }
     let mut paths = words.iter().flat_map(|word| path_like(word));
     Found::maybe(paths.find_map(|word| {
-        let path = places::lexical_path(word, &call.policy.cwd, &call.policy.home)?;
+        let path = call.lexical_path(word, &call.policy.cwd)?;
         path_rule(call, behavior, &path)
     }))
 }

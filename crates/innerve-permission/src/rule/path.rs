@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use globset::{Glob, GlobBuilder};
 
 use super::pattern::intersects;
-use crate::paths::lexical;
+use crate::paths::{lexical, windows};
 use crate::{Behavior, Place};
 
 /// Where a path pattern starts. It never matches outside.
@@ -37,12 +37,15 @@ pub(crate) struct PathPattern {
     any_depth: bool,
 }
 
-/// File systems that fold case get rules that fold case too: a deny must not be escaped by spelling.
-const FOLDS_CASE: bool = cfg!(any(target_os = "macos", windows));
+/// File systems that fold case get rules that fold case too: a deny must not be escaped by spelling. Windows is seen to by
+/// [`PathPattern::on_windows`].
+const FOLDS_CASE: bool = cfg!(target_os = "macos");
 
 impl PathPattern {
     /// Compiles the specifier of a path rule; the error says what is wrong with it and what to write instead.
     pub(crate) fn new(spec: &str, behavior: Behavior, root: &Path) -> Result<Self, String> {
+        let drive = windows::drive_prefix(spec).map(|_| windows::pattern(spec));
+        let spec = drive.as_deref().unwrap_or(spec);
         if spec.starts_with('!') {
             return Err(
                 "starts with `!`; exceptions are not supported, write the paths that are meant"
@@ -84,6 +87,20 @@ impl PathPattern {
         Self::compile(anchor, text, any_depth, behavior)
     }
 
+    /// The pattern as Windows compares it: backslashes separate, and case does not count.
+    pub(crate) fn on_windows(&self, behavior: Behavior) -> Self {
+        let text = windows::pattern(&self.text).to_lowercase();
+        let any_depth = self.any_depth && {
+            let directory = text.strip_suffix("/**");
+            !directory.unwrap_or(&text).contains('/')
+        };
+        let mut folded = Self::compile(self.anchor.clone(), text, any_depth, behavior)
+            .unwrap_or_else(|_| self.clone());
+        folded.itself = folded.itself.map(|glob| without_case(&glob));
+        folded.beneath = without_case(&folded.beneath);
+        folded
+    }
+
     /// The pattern for the place that the literal beginning of this one leads to, if links lead elsewhere.
     pub(crate) fn through_links(&self, behavior: Behavior, place: Place<'_>) -> Option<Self> {
         let anchor = match &self.anchor {
@@ -123,13 +140,48 @@ impl PathPattern {
         (named, segments.collect())
     }
 
+    /// Whether a file somewhere in `directory` may match, when the pattern starts in `anchor`. With `visible`, names that
+    /// begin with a dot do not count.
+    pub(crate) fn may_lie_in(&self, directory: &Path, anchor: &Path, visible: bool) -> bool {
+        let directory = directory.to_string_lossy();
+        let names: Vec<&str> = directory.split('/').filter(|name| !name.is_empty()).collect();
+        let anchor = anchor.to_string_lossy();
+        let ours: Vec<(&str, bool)> = self.segments(&anchor).collect();
+        let mut columns = vec![0];
+        for (position, (segment, literal)) in ours.iter().enumerate() {
+            let rest = ours.get(position..).unwrap_or_default();
+            if columns.contains(&names.len())
+                && !(visible && rest.iter().any(|(segment, _)| segment.starts_with('.')))
+            {
+                return true;
+            }
+            let Some(first) = columns.iter().min().copied() else { return false };
+            columns = if !literal && *segment == "**" {
+                (first..=names.len()).collect()
+            } else {
+                let same = |name: &&str| may_be_same(segment, *literal, name);
+                columns
+                    .iter()
+                    .filter(|column| names.get(**column).is_some_and(&same))
+                    .map(|column| column + 1)
+                    .collect()
+            };
+        }
+        !columns.is_empty()
+    }
+
+    /// The segments of the whole pattern when it starts in `anchor`, and whether each is literal.
+    fn segments<'a>(&'a self, anchor: &'a str) -> impl Iterator<Item = (&'a str, bool)> {
+        let anchored = anchor.split('/').map(|segment| (segment, true));
+        let deep = self.any_depth.then_some(("**", false));
+        let own = self.text.split('/').map(|segment| (segment, false));
+        anchored.chain(deep).chain(own).filter(|(segment, _)| !segment.is_empty())
+    }
+
     /// Whether a file named by the absolute glob `given` may match, when the pattern starts in `directory`.
     pub(crate) fn may_touch(&self, given: &str, directory: &Path) -> bool {
         let directory = directory.to_string_lossy();
-        let anchored = directory.split('/').map(|segment| (segment, true));
-        let deep = self.any_depth.then_some(("**", false));
-        let own = self.text.split('/').map(|segment| (segment, false));
-        let ours = anchored.chain(deep).chain(own).filter(|(segment, _)| !segment.is_empty());
+        let ours = self.segments(&directory);
         let theirs: Vec<&str> =
             given.split('/').filter(|it| !it.is_empty() && *it != ".").collect();
         // Which beginnings of the glob the pattern so far may stand for.
@@ -231,6 +283,11 @@ fn with_holes(glob: &str) -> Vec<Option<char>> {
         }
     }
     holes
+}
+
+/// The glob without regard to case.
+fn without_case(exact: &Glob) -> Glob {
+    glob(exact.glob(), true).unwrap_or_else(|_| exact.clone())
 }
 
 /// Removes `.` segments and doubled slashes; refuses `..`, which could leave the anchor.

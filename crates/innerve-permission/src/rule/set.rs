@@ -8,7 +8,7 @@ use globset::{Candidate, Glob, GlobSet, GlobSetBuilder};
 
 use super::path::{Anchor, PathPattern};
 use super::{Behavior, NamePattern, Origin, Rule, Spec, tools};
-use crate::Place;
+use crate::{PathStyle, Place};
 
 /// Many rules, compiled once.
 ///
@@ -18,6 +18,7 @@ pub struct Ruleset {
     rules: Vec<Rule>,
     /// Patterns for where the paths of deny and ask rules lead to through links, with the index of their rule.
     linked: Vec<(usize, PathPattern)>,
+    style: PathStyle,
     index: OnceLock<Arc<Index>>,
 }
 
@@ -96,8 +97,10 @@ impl Ruleset {
         remarks.collect()
     }
 
-    /// Lets deny and ask rules also cover what their paths lead to through links, as the disk says now.
+    /// Lets deny and ask rules also cover what their paths lead to through links, as the disk says now, and compares
+    /// paths as that disk does.
     pub fn follow_links(&mut self, place: Place<'_>) {
+        self.style = place.disk.style();
         self.linked.clear();
         for (index, rule) in self.rules.iter().enumerate() {
             if rule.behavior() == Behavior::Allow {
@@ -191,20 +194,35 @@ impl Ruleset {
         found.map(|(rule, _)| rule)
     }
 
+    /// A path rule that may speak of a file somewhere in `directory`.
+    pub(crate) fn path_within(
+        &self,
+        behavior: Behavior,
+        family: Family,
+        directory: &Path,
+        visible: bool,
+        anchors: Anchors<'_>,
+    ) -> Option<&Rule> {
+        let found = self.path_patterns(behavior, family).find(|(_, pattern)| {
+            anchors(&pattern.anchor)
+                .iter()
+                .any(|anchor| pattern.may_lie_in(directory, anchor, visible))
+        });
+        found.map(|(rule, _)| rule)
+    }
+
     /// The path rules of one kind, with their patterns, those that links lead to among them.
     fn path_patterns(
         &self,
         behavior: Behavior,
         family: Family,
     ) -> impl Iterator<Item = (&Rule, &PathPattern)> {
-        let linked = self
-            .linked
-            .iter()
-            .filter_map(|(index, pattern)| Some((self.rules.get(*index)?, pattern)));
-        let direct = self.rules.iter().filter_map(|rule| Some((rule, rule.path()?.1)));
-        direct.chain(linked).filter(move |(rule, _)| {
-            rule.behavior() == behavior && rule.path().is_some_and(|(kind, _)| kind == family)
-        })
+        let patterns = self.index().patterns.iter();
+        patterns.filter_map(|(index, pattern)| Some((self.rules.get(*index)?, pattern))).filter(
+            move |(rule, _)| {
+                rule.behavior() == behavior && rule.path().is_some_and(|(kind, _)| kind == family)
+            },
+        )
     }
 
     /// The path rules that match `path`.
@@ -237,8 +255,12 @@ impl Ruleset {
         rules
     }
 
+    fn index(&self) -> &Index {
+        self.index.get_or_init(|| Arc::new(Index::new(&self.rules, &self.linked, self.style)))
+    }
+
     fn table(&self, behavior: Behavior) -> &Table {
-        let index = self.index.get_or_init(|| Arc::new(Index::new(&self.rules, &self.linked)));
+        let index = self.index();
         match behavior {
             Behavior::Allow => &index.allow,
             Behavior::Ask => &index.ask,
@@ -268,6 +290,8 @@ struct Index {
     allow: Table,
     ask: Table,
     deny: Table,
+    /// All path patterns as they are compared, with the index of their rule.
+    patterns: Vec<(usize, PathPattern)>,
 }
 
 /// The rules of one behavior.
@@ -307,9 +331,8 @@ struct PathGroup {
 }
 
 impl Index {
-    fn new(rules: &[Rule], linked: &[(usize, PathPattern)]) -> Self {
+    fn new(rules: &[Rule], linked: &[(usize, PathPattern)], style: PathStyle) -> Self {
         let mut index = Self::default();
-        let mut paths = BTreeMap::new();
         for (position, rule) in rules.iter().enumerate() {
             let table = index.table(rule.behavior());
             match rule.spec() {
@@ -334,11 +357,8 @@ impl Index {
                         None => commands.open.push(position),
                     }
                 }
-                Some(Spec::Read(pattern)) => {
-                    add_path(&mut paths, rule, Family::Read, position, pattern);
-                }
-                Some(Spec::Edit(pattern)) => {
-                    add_path(&mut paths, rule, Family::Edit, position, pattern);
+                Some(Spec::Read(pattern) | Spec::Edit(pattern)) => {
+                    index.patterns.push((position, pattern.clone()));
                 }
                 Some(Spec::Domain(_) | Spec::Agent(_) | Spec::Skill(_) | Spec::Parameter(..)) => {
                     table.scoped.push(position);
@@ -346,11 +366,16 @@ impl Index {
                 Some(Spec::Unused) => {}
             }
         }
-        for (position, pattern) in linked {
-            if let Some(rule) = rules.get(*position) {
-                let family = rule.path().map_or(Family::Read, |(family, _)| family);
-                add_path(&mut paths, rule, family, *position, pattern);
+        index.patterns.extend_from_slice(linked);
+        let mut paths: BTreeMap<PathKey, Vec<(usize, PathPattern)>> = BTreeMap::new();
+        for (position, pattern) in &mut index.patterns {
+            let Some(rule) = rules.get(*position) else { continue };
+            if style == PathStyle::Windows {
+                *pattern = pattern.on_windows(rule.behavior());
             }
+            let family = rule.path().map_or(Family::Read, |(family, _)| family);
+            let key = (rule.behavior(), family, pattern.anchor.clone());
+            paths.entry(key).or_default().push((*position, pattern.clone()));
         }
         for ((behavior, family, anchor), patterns) in paths {
             let table = index.table(behavior);
@@ -358,7 +383,7 @@ impl Index {
                 Family::Read => &mut table.read,
                 Family::Edit => &mut table.edit,
             };
-            table.groups.push((anchor, PathGroup::new(patterns)));
+            table.groups.push((anchor, PathGroup::new(&patterns)));
         }
         index
     }
@@ -374,19 +399,6 @@ impl Index {
 
 type PathKey = (Behavior, Family, Anchor);
 
-fn add_path<'a>(
-    paths: &mut BTreeMap<PathKey, Vec<(usize, &'a PathPattern)>>,
-    rule: &Rule,
-    family: Family,
-    position: usize,
-    pattern: &'a PathPattern,
-) {
-    paths
-        .entry((rule.behavior(), family, pattern.anchor.clone()))
-        .or_default()
-        .push((position, pattern));
-}
-
 impl Table {
     fn paths(&self, family: Family) -> &PathTable {
         match family {
@@ -397,10 +409,10 @@ impl Table {
 }
 
 impl PathGroup {
-    fn new(patterns: Vec<(usize, &PathPattern)>) -> Self {
+    fn new(patterns: &[(usize, PathPattern)]) -> Self {
         let mut group = Self::default();
         let mut globs: Vec<Glob> = Vec::new();
-        for (position, pattern) in patterns {
+        for &(position, ref pattern) in patterns {
             match &pattern.itself {
                 Some(glob) => {
                     globs.push(glob.clone());

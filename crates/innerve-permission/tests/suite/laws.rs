@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use innerve_permission::{
-    Behavior, HookVoice, Origin, Part, PathTarget, Place, Policy, Rule, RuleSource, Target, Voices,
-    resolve,
+    Behavior, ClassifierWord, Decision, HookVoice, Origin, Part, PathTarget, Place, Policy, Rule,
+    RuleSource, Target, Voices, resolve,
 };
 use proptest::prelude::*;
 
@@ -190,7 +190,13 @@ proptest! {
         let unasked = resolve(&alone, &facts, &voices);
         match word(&asked) {
             "ask" => prop_assert_eq!(word(&unasked), "deny"),
-            other => prop_assert_eq!(word(&unasked), other),
+            other => {
+                for said in [ClassifierWord::Allow, ClassifierWord::Block, ClassifierWord::Unavailable] {
+                    let expected = asked.after_classifier(said);
+                    let expected = if expected == Decision::Ask { Decision::Deny } else { expected };
+                    prop_assert_eq!(unasked.after_classifier(said), expected, "{}", other);
+                }
+            }
         }
     }
 }

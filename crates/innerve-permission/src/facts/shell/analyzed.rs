@@ -7,8 +7,8 @@ use innerve_bash::{
 };
 
 use super::walk::Walk;
-use super::{MAX_COMMAND, opaque};
-use crate::facts::{CallFacts, EffectSet, Need, Part, PathTarget, Place, Target, words};
+use super::{MAX_COMMAND, descent, opaque};
+use crate::facts::{CallFacts, Descent, EffectSet, Need, Part, PathTarget, Place, Target, words};
 
 /// Shells that read commands from their input.
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh"];
@@ -47,7 +47,12 @@ fn parts(text: &str, commands: &[Command], place: Place<'_>) -> Vec<Part> {
         .iter()
         .map(|command| {
             let cwd = walk.enter(command);
-            let site = Site { place, cwd: cwd.as_deref(), diverged: walk.diverged() };
+            let site = Site {
+                place,
+                cwd: cwd.as_deref(),
+                diverged: walk.diverged(),
+                piped: walk.is_piped(command.span.start),
+            };
             let part = build(command, site);
             walk.leave(command, &part);
             part
@@ -84,6 +89,8 @@ struct Site<'a> {
     cwd: Option<&'a Path>,
     /// Whether the analyzer has lost the directory, so that it reports relative operands as unknown.
     diverged: bool,
+    /// Whether something is written to its input.
+    piped: bool,
 }
 
 impl Site<'_> {
@@ -104,11 +111,12 @@ fn build(command: &Command, site: Site<'_>) -> Part {
     let argv: Vec<Option<String>> = command.argv.iter().map(|word| site.value(word)).collect();
     let redirected = redirected(command, site);
     let name = command.name();
-    let targets = match name {
+    let mut targets = match name {
         Some("cd" | "pushd") => vec![Target::Read(directory(&argv, site))],
         Some("popd") => vec![Target::Read(PathTarget::unknown("popd"))],
         Some(_) | None => touched(command, &argv, site),
     };
+    let descent = descend(&argv, &mut targets, site);
     let assignments = command
         .assignments
         .iter()
@@ -125,6 +133,7 @@ fn build(command: &Command, site: Site<'_>) -> Part {
         effects: EffectSet::from(command.effects),
         complete: command.complete,
         targets,
+        descent,
         redirected,
         cwd: site.cwd.map(Path::to_path_buf),
         concern: None,
@@ -133,6 +142,22 @@ fn build(command: &Command, site: Site<'_>) -> Part {
         judge_git(command, &mut part, site.place);
     }
     part
+}
+
+/// How far the command reads directories. A search that names none reads the current one.
+fn descend(argv: &[Option<String>], targets: &mut Vec<Target>, site: Site<'_>) -> Descent {
+    let (descent, searches_here) = descent::of(argv, site.piped);
+    let names_one = targets.iter().any(|target| matches!(target, Target::Read(_)));
+    if searches_here && !names_one {
+        targets.push(Target::Read(site.path(".")));
+    }
+    let is_directory = |target: &Target| match target {
+        Target::Read(path) => {
+            path.real.as_deref().is_none_or(|real| site.place.disk.may_be_directory(real))
+        }
+        Target::Write(_) | Target::Delete(_) | Target::Host(_) | Target::Agent(_) => false,
+    };
+    if targets.iter().any(is_directory) { descent } else { Descent::None }
 }
 
 /// Whether the command itself changes nothing: its redirections, and the secrets it may read, are judged on their own.

@@ -52,6 +52,12 @@ impl<'a> Walk<'a> {
         if is_isolated(command) { self.inner.clone() } else { self.top.clone() }
     }
 
+    /// Whether the output of another command is the input of the one that starts at `start`.
+    pub(super) fn is_piped(&self, start: usize) -> bool {
+        let before = self.text.get(..start).unwrap_or_default().trim_end();
+        before.ends_with("|&") || (before.ends_with('|') && !before.ends_with("||"))
+    }
+
     /// Takes note of what the command does to the directory.
     pub(super) fn leave(&mut self, command: &Command, part: &Part) {
         match command.name() {

@@ -1,0 +1,109 @@
+//! Which commands read whole directories.
+
+use crate::facts::Descent;
+
+/// Programs that read all of a directory when they have one of these letters or long options.
+const BY_OPTION: &[(&[&str], &str, &[&str])] = &[
+    (
+        &["grep", "egrep", "fgrep", "zgrep", "bzgrep", "xzgrep"],
+        "rR",
+        &["--recursive", "--dereference-recursive", "--directories=recurse"],
+    ),
+    (&["cp", "scp"], "rRa", &["--recursive", "--archive"]),
+    (&["diff"], "r", &["--recursive"]),
+];
+
+/// Programs that always do.
+const ALWAYS: &[&str] = &["ag", "ack", "ugrep", "ug", "tar", "zip", "7z", "rsync"];
+
+/// Options that show `rg` what begins with a dot (ripgrep guide, "automatic filtering").
+const RG_HIDDEN: &[&str] = &["--hidden", "-."];
+
+/// How far the command reads what lies in the directories that it names, and whether it reads the current one when it
+/// names none. `piped` says that something is written to its input.
+pub(super) fn of(argv: &[Option<String>], piped: bool) -> (Descent, bool) {
+    let words: Vec<&str> = argv.iter().map(|word| word.as_deref().unwrap_or_default()).collect();
+    let [program, words @ ..] = words.as_slice() else { return (Descent::None, false) };
+    let program = program.rsplit('/').next().unwrap_or(program);
+    // A word that is not known may be an option.
+    let unknown = argv.contains(&None);
+    match program {
+        "rg" => {
+            let unrestricted = words.iter().filter(|word| is_cluster(word, "u")).count() > 0;
+            let hidden = unrestricted || words.iter().any(|word| RG_HIDDEN.contains(word));
+            let descent = if hidden || unknown { Descent::All } else { Descent::Visible };
+            (descent, !piped)
+        }
+        "git" if words.iter().find(|word| !word.starts_with('-')) == Some(&"grep") => {
+            (Descent::All, true)
+        }
+        name if ALWAYS.contains(&name) => (Descent::All, !piped && is_search(name)),
+        name => {
+            let Some((_, letters, long)) =
+                BY_OPTION.iter().find(|(names, ..)| names.contains(&name))
+            else {
+                return (Descent::None, false);
+            };
+            let descends = words.iter().enumerate().any(|(index, word)| {
+                is_cluster(word, letters)
+                    || long.iter().any(|option| word.len() > 3 && option.starts_with(word))
+                    || (*word == "recurse"
+                        && index.checked_sub(1).and_then(|before| words.get(before)) == Some(&"-d"))
+            });
+            if descends { (Descent::All, name.ends_with("grep")) } else { (Descent::None, false) }
+        }
+    }
+}
+
+/// Whether the word is short options with one of these letters among them.
+fn is_cluster(word: &str, letters: &str) -> bool {
+    word.strip_prefix('-').is_some_and(|cluster| {
+        !cluster.starts_with('-')
+            && cluster.chars().take_while(char::is_ascii_alphabetic).any(|c| letters.contains(c))
+    })
+}
+
+fn is_search(name: &str) -> bool {
+    matches!(name, "ag" | "ack" | "ugrep" | "ug")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(command: &str, expected: (Descent, bool)) {
+        let argv: Vec<Option<String>> =
+            command.split(' ').map(|word| (word != "?").then(|| word.to_owned())).collect();
+        assert_eq!(of(&argv, false), expected, "{command}");
+    }
+
+    #[test]
+    fn searches_and_copies_of_directories_are_known() {
+        check("grep -rn x", (Descent::All, true));
+        check("grep -inR x .", (Descent::All, true));
+        check("grep --recursive x", (Descent::All, true));
+        check("grep --recurs x", (Descent::All, true));
+        check("egrep -d recurse x", (Descent::All, true));
+        check("grep -n x a", (Descent::None, false));
+        check("grep -- x a", (Descent::None, false));
+        check("rg x", (Descent::Visible, true));
+        check("rg -n --hidden x", (Descent::All, true));
+        check("rg -uu x", (Descent::All, true));
+        check("rg ? x", (Descent::All, true));
+        check("git grep x", (Descent::All, true));
+        check("git --no-pager grep x", (Descent::All, true));
+        check("git log", (Descent::None, false));
+        check("cp -a a b", (Descent::All, false));
+        check("cp a b", (Descent::None, false));
+        check("diff -ur a b", (Descent::All, false));
+        check("tar cf x .", (Descent::All, false));
+        check("cat a", (Descent::None, false));
+    }
+
+    #[test]
+    fn what_is_piped_in_is_searched_instead_of_the_directory() {
+        let argv = ["rg", "x"].map(|word| Some(word.to_owned()));
+        assert_eq!(of(&argv, true), (Descent::Visible, false));
+    }
+}

@@ -1,0 +1,73 @@
+//! What settings say of a sandbox around shell commands.
+
+use serde_json::Value;
+
+use super::{Layer, Warning};
+use crate::{Behavior, Origin, Rule, Sandbox};
+
+/// The sandbox that the settings ask for; `None` when they ask for none.
+pub(super) fn of(ordered: &[&Layer], warnings: &mut Vec<Warning>) -> Option<Sandbox> {
+    let enabled = highest(ordered, "/sandbox/enabled", true, false, warnings).unwrap_or(false);
+    let auto_allow = highest(ordered, "/sandbox/autoAllowBashIfSandboxed", true, false, warnings)
+        .unwrap_or(true);
+    let may_leave = highest(ordered, "/sandbox/allowUnsandboxedCommands", false, true, warnings)
+        .unwrap_or(true);
+    let excluded = ordered.iter().flat_map(|layer| excluded(layer, warnings)).collect();
+    enabled.then_some(Sandbox { auto_allow, may_leave, excluded })
+}
+
+/// The value of the highest layer that sets the flag and may: `loose` waits for trust, anything but a flag is `strict`.
+fn highest(
+    ordered: &[&Layer],
+    pointer: &str,
+    loose: bool,
+    strict: bool,
+    warnings: &mut Vec<Warning>,
+) -> Option<bool> {
+    for layer in ordered {
+        let Some(value) = layer.value.pointer(pointer).filter(|value| !value.is_null()) else {
+            continue;
+        };
+        let Some(flag) = value.as_bool() else {
+            let why = format!("`{pointer}` is neither true nor false; `{strict}` is taken");
+            warnings.push(layer.warning(pointer, why));
+            return Some(strict);
+        };
+        if flag != loose || layer.may_loosen() {
+            return Some(flag);
+        }
+        let why =
+            format!("`{pointer}` is ignored until the workspace is trusted (`innerve trust`)");
+        warnings.push(layer.warning(pointer, why));
+    }
+    None
+}
+
+/// The commands that run outside, as ask rules; one that is no pattern stands for all of them.
+fn excluded(layer: &Layer, warnings: &mut Vec<Warning>) -> Vec<Rule> {
+    let pointer = "/sandbox/excludedCommands";
+    let patterns = match layer.value.pointer(pointer) {
+        None | Some(Value::Null) => return Vec::new(),
+        Some(Value::Array(patterns)) => patterns.iter().map(Value::as_str).collect(),
+        Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_)) => vec![None],
+    };
+    let parse = |pattern: &str| {
+        let origin = Origin {
+            source: layer.source,
+            root: layer.root.clone(),
+            file: layer.file.clone(),
+            line: layer.line(pointer),
+        };
+        Rule::parse(&format!("Bash({pattern})"), Behavior::Ask, origin)
+    };
+    let rules = patterns.into_iter().filter_map(|pattern| match pattern.map(parse) {
+        Some(Ok(rule)) if !rule.is_blanket() => Some(rule),
+        Some(_) | None => {
+            let why =
+                format!("`{pointer}` holds what is no pattern; every command counts as excluded");
+            warnings.push(layer.warning(pointer, why));
+            parse("**").ok()
+        }
+    });
+    rules.collect()
+}

@@ -1,6 +1,6 @@
 //! Errors: why a hook's entry in a settings file cannot be used.
 
-use crate::event::HookEvent;
+use crate::event::EventName;
 use crate::settings::ActionKind;
 
 /// Why an entry is skipped; the rest of the file keeps its force.
@@ -37,7 +37,7 @@ pub enum HooksError {
     #[error("hooks of `{event}` cannot be of type `{kind}`")]
     WrongAction {
         /// The event.
-        event: HookEvent,
+        event: EventName,
         /// The action's type.
         kind: ActionKind,
     },

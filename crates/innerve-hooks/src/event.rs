@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use innerve_pipeline::HookEventName;
 use serde::{Deserialize, Serialize};
 
 use crate::HooksError;
@@ -11,7 +12,7 @@ use crate::settings::ActionKind;
 
 /// A moment in the life of a session at which hooks run (Claude Code, "Hooks reference").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum HookEvent {
+pub enum EventName {
     /// A session starts, resumes, or goes on after a clear or a compaction.
     SessionStart,
     /// The host sets itself up or maintains itself.
@@ -109,10 +110,43 @@ pub enum Subject {
     ServerName,
 }
 
+/// What exit code 2 of a command, or `decision: "block"` of its JSON, does at an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Block {
+    /// It decides: the call, the prompt, the stop or the change is held back.
+    Decides,
+    /// A person is shown why, and all goes on.
+    Shown,
+    /// Nobody is told.
+    Ignored,
+}
+
+/// Which words of a hook the model is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// None.
+    Nothing,
+    /// `additionalContext` of its JSON.
+    Context,
+    /// That, and all of an output that is no JSON.
+    Text,
+}
+
 /// The row of an event in the table below.
 struct Row {
     subject: Option<Subject>,
     actions: &'static [ActionKind],
+    block: Block,
+    told: Told,
+}
+
+const fn row(
+    subject: Option<Subject>,
+    actions: &'static [ActionKind],
+    block: Block,
+    told: Told,
+) -> Row {
+    Row { subject, actions, block, told }
 }
 
 const ALL: &[ActionKind] = &[
@@ -125,10 +159,10 @@ const ALL: &[ActionKind] = &[
 const WITHOUT_MODEL: &[ActionKind] = &[ActionKind::Command, ActionKind::Http, ActionKind::McpTool];
 const LOCAL: &[ActionKind] = &[ActionKind::Command, ActionKind::McpTool];
 
-/// How long the hooks of [`HookEvent::SessionEnd`] may take together, unless one of them asks for more.
+/// How long the hooks of [`EventName::SessionEnd`] may take together, unless one of them asks for more.
 const SESSION_END: Duration = Duration::from_millis(1500);
 
-impl HookEvent {
+impl EventName {
     /// All events, in the order of a session.
     pub const EVERY: [Self; 31] = [
         Self::SessionStart,
@@ -164,41 +198,42 @@ impl HookEvent {
         Self::ElicitationResult,
     ];
 
+    #[rustfmt::skip]
+    #[expect(clippy::match_same_arms, reason = "a table: one row for each event")]
     fn row(self) -> Row {
-        let (subject, actions) = match self {
-            Self::SessionStart => (Some(Subject::SessionSource), LOCAL),
-            Self::Setup => (Some(Subject::SetupTrigger), LOCAL),
-            Self::InstructionsLoaded => (Some(Subject::LoadReason), WITHOUT_MODEL),
-            Self::UserPromptExpansion => (Some(Subject::CommandName), ALL),
-            Self::PreToolUse
-            | Self::PermissionRequest
-            | Self::PermissionDenied
-            | Self::PostToolUse
-            | Self::PostToolUseFailure => (Some(Subject::ToolName), ALL),
-            Self::Notification => (Some(Subject::NotificationKind), WITHOUT_MODEL),
-            Self::SubagentStart => (Some(Subject::AgentType), WITHOUT_MODEL),
-            Self::SubagentStop => (Some(Subject::AgentType), ALL),
-            Self::StopFailure => (Some(Subject::ErrorKind), WITHOUT_MODEL),
-            Self::ConfigChange => (Some(Subject::SettingsSource), WITHOUT_MODEL),
-            Self::DirectoryAdded => (Some(Subject::DirectorySource), WITHOUT_MODEL),
-            Self::FileChanged => (Some(Subject::FileName), WITHOUT_MODEL),
-            Self::PreCompact | Self::PostCompact => (Some(Subject::CompactTrigger), WITHOUT_MODEL),
-            Self::SessionEnd => (Some(Subject::EndReason), WITHOUT_MODEL),
-            Self::Elicitation | Self::ElicitationResult => {
-                (Some(Subject::ServerName), WITHOUT_MODEL)
-            }
-            Self::UserPromptSubmit
-            | Self::PostToolBatch
-            | Self::TaskCreated
-            | Self::TaskCompleted
-            | Self::Stop
-            | Self::TeammateIdle => (None, ALL),
-            Self::MessageDisplay
-            | Self::CwdChanged
-            | Self::WorktreeCreate
-            | Self::WorktreeRemove => (None, WITHOUT_MODEL),
-        };
-        Row { subject, actions }
+        match self {
+            Self::SessionStart => row(Some(Subject::SessionSource), LOCAL, Block::Shown, Told::Text),
+            Self::Setup => row(Some(Subject::SetupTrigger), LOCAL, Block::Shown, Told::Context),
+            Self::InstructionsLoaded => row(Some(Subject::LoadReason), WITHOUT_MODEL, Block::Ignored, Told::Nothing),
+            Self::UserPromptSubmit => row(None, ALL, Block::Decides, Told::Text),
+            Self::UserPromptExpansion => row(Some(Subject::CommandName), ALL, Block::Decides, Told::Text),
+            Self::MessageDisplay => row(None, WITHOUT_MODEL, Block::Ignored, Told::Nothing),
+            Self::PreToolUse => row(Some(Subject::ToolName), ALL, Block::Decides, Told::Context),
+            Self::PermissionRequest => row(Some(Subject::ToolName), ALL, Block::Shown, Told::Nothing),
+            Self::PermissionDenied => row(Some(Subject::ToolName), ALL, Block::Ignored, Told::Nothing),
+            Self::PostToolUse => row(Some(Subject::ToolName), ALL, Block::Decides, Told::Context),
+            Self::PostToolUseFailure => row(Some(Subject::ToolName), ALL, Block::Decides, Told::Context),
+            Self::PostToolBatch => row(None, ALL, Block::Decides, Told::Context),
+            Self::Notification => row(Some(Subject::NotificationKind), WITHOUT_MODEL, Block::Ignored, Told::Nothing),
+            Self::SubagentStart => row(Some(Subject::AgentType), WITHOUT_MODEL, Block::Shown, Told::Context),
+            Self::SubagentStop => row(Some(Subject::AgentType), ALL, Block::Decides, Told::Context),
+            Self::TaskCreated => row(None, ALL, Block::Decides, Told::Nothing),
+            Self::TaskCompleted => row(None, ALL, Block::Decides, Told::Nothing),
+            Self::Stop => row(None, ALL, Block::Decides, Told::Context),
+            Self::StopFailure => row(Some(Subject::ErrorKind), WITHOUT_MODEL, Block::Ignored, Told::Nothing),
+            Self::TeammateIdle => row(None, ALL, Block::Decides, Told::Nothing),
+            Self::ConfigChange => row(Some(Subject::SettingsSource), WITHOUT_MODEL, Block::Decides, Told::Nothing),
+            Self::CwdChanged => row(None, WITHOUT_MODEL, Block::Shown, Told::Nothing),
+            Self::DirectoryAdded => row(Some(Subject::DirectorySource), WITHOUT_MODEL, Block::Ignored, Told::Nothing),
+            Self::FileChanged => row(Some(Subject::FileName), WITHOUT_MODEL, Block::Shown, Told::Nothing),
+            Self::WorktreeCreate => row(None, WITHOUT_MODEL, Block::Decides, Told::Nothing),
+            Self::WorktreeRemove => row(None, WITHOUT_MODEL, Block::Ignored, Told::Nothing),
+            Self::PreCompact => row(Some(Subject::CompactTrigger), WITHOUT_MODEL, Block::Decides, Told::Nothing),
+            Self::PostCompact => row(Some(Subject::CompactTrigger), WITHOUT_MODEL, Block::Shown, Told::Nothing),
+            Self::SessionEnd => row(Some(Subject::EndReason), WITHOUT_MODEL, Block::Shown, Told::Nothing),
+            Self::Elicitation => row(Some(Subject::ServerName), WITHOUT_MODEL, Block::Decides, Told::Nothing),
+            Self::ElicitationResult => row(Some(Subject::ServerName), WITHOUT_MODEL, Block::Decides, Told::Nothing),
+        }
     }
 
     /// What a matcher is compared with; `None` where matchers are ignored.
@@ -216,6 +251,16 @@ impl HookEvent {
         self.row().actions.contains(&kind)
     }
 
+    /// What exit code 2 does.
+    pub(crate) fn block(self) -> Block {
+        self.row().block
+    }
+
+    /// What the model is told.
+    pub(crate) fn told(self) -> Told {
+        self.row().told
+    }
+
     /// How long an action may take when its entry names no `timeout`.
     ///
     /// At [`Self::SessionEnd`] it is what all hooks share.
@@ -231,14 +276,58 @@ impl HookEvent {
     }
 }
 
-impl fmt::Display for HookEvent {
+impl Subject {
+    /// The field of the event that holds it.
+    pub fn field(self) -> &'static str {
+        match self {
+            Self::ToolName => "tool_name",
+            Self::SessionSource | Self::SettingsSource | Self::DirectorySource => "source",
+            Self::SetupTrigger | Self::CompactTrigger => "trigger",
+            Self::LoadReason => "load_reason",
+            Self::CommandName => "command_name",
+            Self::NotificationKind => "notification_type",
+            Self::AgentType => "agent_type",
+            Self::ErrorKind => "error",
+            Self::FileName => "file_path",
+            Self::EndReason => "reason",
+            Self::ServerName => "mcp_server_name",
+        }
+    }
+}
+
+/// The events that innerve meets, by the names of all that are documented.
+impl From<HookEventName> for EventName {
+    fn from(name: HookEventName) -> Self {
+        match name {
+            HookEventName::PreToolUse => Self::PreToolUse,
+            HookEventName::PermissionRequest => Self::PermissionRequest,
+            HookEventName::PermissionDenied => Self::PermissionDenied,
+            HookEventName::PostToolUse => Self::PostToolUse,
+            HookEventName::PostToolUseFailure => Self::PostToolUseFailure,
+            HookEventName::PostToolBatch => Self::PostToolBatch,
+            HookEventName::UserPromptSubmit => Self::UserPromptSubmit,
+            HookEventName::SessionStart => Self::SessionStart,
+            HookEventName::SessionEnd => Self::SessionEnd,
+            HookEventName::Stop => Self::Stop,
+            HookEventName::SubagentStart => Self::SubagentStart,
+            HookEventName::SubagentStop => Self::SubagentStop,
+            HookEventName::PreCompact => Self::PreCompact,
+            HookEventName::PostCompact => Self::PostCompact,
+            HookEventName::Notification => Self::Notification,
+            HookEventName::ConfigChange => Self::ConfigChange,
+            HookEventName::CwdChanged => Self::CwdChanged,
+        }
+    }
+}
+
+impl fmt::Display for EventName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The variants are named as settings name the events.
         fmt::Debug::fmt(self, formatter)
     }
 }
 
-impl FromStr for HookEvent {
+impl FromStr for EventName {
     type Err = HooksError;
 
     fn from_str(name: &str) -> Result<Self, HooksError> {
@@ -255,20 +344,46 @@ mod tests {
 
     #[test]
     fn every_event_is_listed_once_and_reads_back_from_its_name() {
-        let mut events = HookEvent::EVERY.to_vec();
+        let mut events = EventName::EVERY.to_vec();
         events.sort_unstable();
         events.dedup();
-        assert_eq!(events.len(), HookEvent::EVERY.len());
-        for event in HookEvent::EVERY {
-            assert_eq!(event.to_string().parse::<HookEvent>().unwrap(), event);
+        assert_eq!(events.len(), EventName::EVERY.len());
+        for event in EventName::EVERY {
+            assert_eq!(event.to_string().parse::<EventName>().unwrap(), event);
             assert_eq!(serde_json::to_value(event).unwrap(), serde_json::json!(event.to_string()));
         }
-        assert_eq!("preToolUse".parse::<HookEvent>().unwrap_err().code(), "hooks.unknown_event");
+        assert_eq!("preToolUse".parse::<EventName>().unwrap_err().code(), "hooks.unknown_event");
+    }
+
+    #[test]
+    fn an_event_of_the_pipeline_keeps_its_name() {
+        let met = [
+            HookEventName::PreToolUse,
+            HookEventName::PermissionRequest,
+            HookEventName::PermissionDenied,
+            HookEventName::PostToolUse,
+            HookEventName::PostToolUseFailure,
+            HookEventName::PostToolBatch,
+            HookEventName::UserPromptSubmit,
+            HookEventName::SessionStart,
+            HookEventName::SessionEnd,
+            HookEventName::Stop,
+            HookEventName::SubagentStart,
+            HookEventName::SubagentStop,
+            HookEventName::PreCompact,
+            HookEventName::PostCompact,
+            HookEventName::Notification,
+            HookEventName::ConfigChange,
+            HookEventName::CwdChanged,
+        ];
+        for name in met {
+            assert_eq!(EventName::from(name).to_string(), name.name());
+        }
     }
 
     #[test]
     fn only_five_events_are_about_a_tool() {
-        let about: Vec<String> = HookEvent::EVERY
+        let about: Vec<String> = EventName::EVERY
             .into_iter()
             .filter(|event| event.is_about_a_tool())
             .map(|event| event.to_string())
@@ -288,17 +403,17 @@ mod tests {
     #[test]
     fn a_session_does_not_start_with_a_request_or_a_model() {
         for kind in [ActionKind::Http, ActionKind::Prompt, ActionKind::Agent] {
-            assert!(!HookEvent::SessionStart.accepts(kind), "{kind}");
+            assert!(!EventName::SessionStart.accepts(kind), "{kind}");
         }
-        assert!(HookEvent::SessionStart.accepts(ActionKind::Command));
-        assert!(HookEvent::Notification.accepts(ActionKind::Http));
-        assert!(!HookEvent::Notification.accepts(ActionKind::Prompt));
-        assert!(HookEvent::PreToolUse.accepts(ActionKind::Agent));
+        assert!(EventName::SessionStart.accepts(ActionKind::Command));
+        assert!(EventName::Notification.accepts(ActionKind::Http));
+        assert!(!EventName::Notification.accepts(ActionKind::Prompt));
+        assert!(EventName::PreToolUse.accepts(ActionKind::Agent));
     }
 
     #[test]
     fn every_event_accepts_commands_and_tools() {
-        for event in HookEvent::EVERY {
+        for event in EventName::EVERY {
             assert!(
                 event.accepts(ActionKind::Command) && event.accepts(ActionKind::McpTool),
                 "{event}"
@@ -309,13 +424,13 @@ mod tests {
     #[test]
     fn defaults_of_timeouts_follow_event_and_action() {
         for (event, kind, millis) in [
-            (HookEvent::PreToolUse, ActionKind::Command, 600_000),
-            (HookEvent::PreToolUse, ActionKind::Prompt, 30_000),
-            (HookEvent::PreToolUse, ActionKind::Agent, 60_000),
-            (HookEvent::UserPromptSubmit, ActionKind::Http, 30_000),
-            (HookEvent::UserPromptSubmit, ActionKind::Agent, 60_000),
-            (HookEvent::MessageDisplay, ActionKind::McpTool, 10_000),
-            (HookEvent::SessionEnd, ActionKind::Command, 1_500),
+            (EventName::PreToolUse, ActionKind::Command, 600_000),
+            (EventName::PreToolUse, ActionKind::Prompt, 30_000),
+            (EventName::PreToolUse, ActionKind::Agent, 60_000),
+            (EventName::UserPromptSubmit, ActionKind::Http, 30_000),
+            (EventName::UserPromptSubmit, ActionKind::Agent, 60_000),
+            (EventName::MessageDisplay, ActionKind::McpTool, 10_000),
+            (EventName::SessionEnd, ActionKind::Command, 1_500),
         ] {
             assert_eq!(
                 event.default_timeout(kind),

@@ -3,7 +3,7 @@
 use fancy_regex::{Regex, RegexBuilder};
 
 use crate::HooksError;
-use crate::event::HookEvent;
+use crate::event::EventName;
 
 /// The most steps a pattern may go back; beyond it the subject counts as matched.
 const BACKTRACKING: usize = 100_000;
@@ -31,13 +31,13 @@ enum Form {
 
 impl Matcher {
     /// Reads the matcher of an event; on an event without a subject every matcher means everything.
-    pub fn parse(event: HookEvent, text: Option<&str>) -> Result<Self, HooksError> {
+    pub fn parse(event: EventName, text: Option<&str>) -> Result<Self, HooksError> {
         let text = match (event.subject(), text) {
             (None, _) | (_, None | Some("" | "*")) => return Ok(Self::default()),
             (Some(_), Some(text)) => text,
         };
         let (marks, separators) =
-            if matches!(event, HookEvent::FileChanged | HookEvent::StopFailure) {
+            if matches!(event, EventName::FileChanged | EventName::StopFailure) {
                 ("_|", "|")
             } else {
                 ("_- ,|", ",|")
@@ -79,7 +79,7 @@ mod tests {
 
     #[track_caller]
     fn check(
-        event: HookEvent,
+        event: EventName,
         matcher: impl Into<Option<&'static str>>,
         hits: &[&str],
         misses: &[&str],
@@ -93,7 +93,7 @@ mod tests {
         }
     }
 
-    const TOOL: HookEvent = HookEvent::PreToolUse;
+    const TOOL: EventName = EventName::PreToolUse;
 
     #[test]
     fn absent_empty_and_star_match_everything() {
@@ -106,7 +106,7 @@ mod tests {
     fn a_plain_text_is_a_whole_name() {
         check(TOOL, "Edit", &["Edit"], &["NotebookEdit", "edit", "Edit "]);
         check(
-            HookEvent::SubagentStop,
+            EventName::SubagentStop,
             "code-reviewer",
             &["code-reviewer"],
             &["senior-code-reviewer"],
@@ -135,23 +135,23 @@ mod tests {
     #[test]
     fn file_names_and_error_kinds_know_no_comma_lists() {
         check(
-            HookEvent::FileChanged,
+            EventName::FileChanged,
             "Makefile|Dockerfile",
             &["Makefile", "Dockerfile"],
             &["Makefile.am"],
         );
         check(
-            HookEvent::StopFailure,
+            EventName::StopFailure,
             "rate_limit, overloaded",
             &["rate_limit, overloaded"],
             &["rate_limit"],
         );
-        check(HookEvent::FileChanged, ".envrc|.env", &[".envrc", ".env", "x.env"], &["env"]);
+        check(EventName::FileChanged, ".envrc|.env", &[".envrc", ".env", "x.env"], &["env"]);
     }
 
     #[test]
     fn a_matcher_is_ignored_where_there_is_no_subject() {
-        check(HookEvent::Stop, "(", &["anything", ""], &[]);
+        check(EventName::Stop, "(", &["anything", ""], &[]);
     }
 
     #[test]

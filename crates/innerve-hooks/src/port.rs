@@ -4,7 +4,7 @@ use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::event::HookEvent;
+use crate::event::EventName;
 
 /// Answers the question of a prompt hook with one request to a model.
 ///
@@ -38,7 +38,7 @@ pub trait ToolCaller: Send + Sync {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question<'a> {
     /// The event.
-    pub event: HookEvent,
+    pub event: EventName,
     /// The whole prompt, as [`prompt_for`] makes it.
     pub prompt: &'a str,
     /// The model to ask, if the entry names one.
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn a_port_can_be_held_as_an_object() {
         let judge: Box<dyn Judge> = Box::new(Refuses);
-        let question = Question { event: HookEvent::Stop, prompt: "done?", model: None };
+        let question = Question { event: EventName::Stop, prompt: "done?", model: None };
         assert_eq!(
             judge.judge(question).now_or_never().unwrap().unwrap().reason.as_deref(),
             Some("Stop done?")

@@ -8,16 +8,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::HooksError;
-use crate::event::HookEvent;
+use crate::event::EventName;
 use crate::matcher::Matcher;
 
-/// The longest that the hooks of [`HookEvent::SessionEnd`] may take together.
+/// The longest that the hooks of [`EventName::SessionEnd`] may take together.
 const LONGEST_SESSION_END: Duration = Duration::from_mins(1);
 
 /// The hooks of one settings file.
 #[derive(Clone, Debug, Default)]
 pub struct HookSettings {
-    events: BTreeMap<HookEvent, Vec<HookGroup>>,
+    events: BTreeMap<EventName, Vec<HookGroup>>,
 }
 
 /// Hooks that share a matcher.
@@ -36,7 +36,7 @@ pub struct HookEntry {
     pub action: Action,
     /// `if`: the permission rule that a tool use must match for the hook to run.
     pub condition: Option<String>,
-    /// How long it may take; `None` means [`HookEvent::default_timeout`].
+    /// How long it may take; `None` means [`EventName::default_timeout`].
     pub timeout: Option<Duration>,
     /// What a person sees while it runs.
     pub status_message: Option<String>,
@@ -206,14 +206,14 @@ impl HookSettings {
     }
 
     /// The groups of an event, in the order of the file.
-    pub fn groups(&self, event: HookEvent) -> &[HookGroup] {
+    pub fn groups(&self, event: EventName) -> &[HookGroup] {
         self.events.get(&event).map_or(&[], Vec::as_slice)
     }
 
     /// The hooks that an event with that subject meets, in the order of the file.
     pub fn matching<'a>(
         &'a self,
-        event: HookEvent,
+        event: EventName,
         subject: &'a str,
     ) -> impl Iterator<Item = &'a HookEntry> {
         self.groups(event)
@@ -221,27 +221,15 @@ impl HookSettings {
             .filter(move |group| group.matcher.matches(subject))
             .flat_map(|group| &group.entries)
     }
-
-    /// How long all hooks of [`HookEvent::SessionEnd`] may take together: the longest timeout that one of them asks
-    /// for, at least the default and at most a minute.
-    pub fn session_end_timeout(&self) -> Duration {
-        let entries = self.groups(HookEvent::SessionEnd).iter().flat_map(|group| &group.entries);
-        entries
-            .filter_map(|entry| entry.timeout)
-            .max()
-            .unwrap_or_default()
-            .max(HookEvent::SessionEnd.default_timeout(ActionKind::Command))
-            .min(LONGEST_SESSION_END)
-    }
 }
 
 impl HookEntry {
     /// How long the hook may take at that event.
-    pub fn timeout_at(&self, event: HookEvent) -> Duration {
+    pub fn timeout_at(&self, event: EventName) -> Duration {
         self.timeout.unwrap_or_else(|| event.default_timeout(self.action.kind()))
     }
 
-    fn read(event: HookEvent, value: &Value) -> Result<Self, HooksError> {
+    fn read(event: EventName, value: &Value) -> Result<Self, HooksError> {
         let shared: SharedFields = field(value)?;
         let kind = shared.kind.parse()?;
         if !event.accepts(kind) {
@@ -307,6 +295,17 @@ impl std::str::FromStr for ActionKind {
     }
 }
 
+/// How long these hooks of [`EventName::SessionEnd`] may take together: the longest timeout that one of them asks for, at
+/// least the default and at most a minute.
+pub(crate) fn session_end_limit<'a>(entries: impl Iterator<Item = &'a HookEntry>) -> Duration {
+    entries
+        .filter_map(|entry| entry.timeout)
+        .max()
+        .unwrap_or_default()
+        .max(EventName::SessionEnd.default_timeout(ActionKind::Command))
+        .min(LONGEST_SESSION_END)
+}
+
 #[derive(Default)]
 struct Skipped(Vec<SkippedEntry>);
 
@@ -317,7 +316,7 @@ impl Skipped {
 }
 
 fn read_groups(
-    event: HookEvent,
+    event: EventName,
     groups: &[Value],
     at: &str,
     skipped: &mut Skipped,
@@ -344,7 +343,7 @@ fn read_groups(
     read
 }
 
-fn read_matcher(event: HookEvent, group: &Value) -> Result<(Matcher, &[Value]), HooksError> {
+fn read_matcher(event: EventName, group: &Value) -> Result<(Matcher, &[Value]), HooksError> {
     let text = match group.get("matcher") {
         None => None,
         Some(Value::String(text)) => Some(text.as_str()),

@@ -9,7 +9,7 @@ use super::*;
 fn only(entry: &Value) -> HookEntry {
     let (settings, skipped) = HookSettings::read(&json!({"PreToolUse": [{"hooks": [entry]}]}));
     assert_eq!(skipped, []);
-    settings.matching(HookEvent::PreToolUse, "Bash").next().expect("one entry").clone()
+    settings.matching(EventName::PreToolUse, "Bash").next().expect("one entry").clone()
 }
 
 /// The places and codes of what is left out.
@@ -72,7 +72,7 @@ fn shared_fields_are_read_and_unknown_ones_are_left_alone() {
     assert_eq!((command.args.as_deref(), command.shell), (Some(&[][..]), Some(Shell::Powershell)));
     assert!(command.in_background && command.wakes && entry.once);
     assert_eq!(entry.condition.as_deref(), Some("Bash(git *)"));
-    assert_eq!(entry.timeout_at(HookEvent::PreToolUse), Duration::from_millis(500));
+    assert_eq!(entry.timeout_at(EventName::PreToolUse), Duration::from_millis(500));
     assert_eq!(entry.status_message.as_deref(), Some("checking"));
 }
 
@@ -97,10 +97,10 @@ fn hooks_are_found_by_event_and_subject_in_the_order_of_the_file() {
             })
             .collect()
     };
-    assert_eq!(found(HookEvent::PreToolUse, "Edit"), ["a", "b", "d"]);
-    assert_eq!(found(HookEvent::PreToolUse, "Bash"), ["c", "d"]);
-    assert_eq!(found(HookEvent::Stop, ""), ["e"]);
-    assert!(found(HookEvent::SessionStart, "startup").is_empty());
+    assert_eq!(found(EventName::PreToolUse, "Edit"), ["a", "b", "d"]);
+    assert_eq!(found(EventName::PreToolUse, "Bash"), ["c", "d"]);
+    assert_eq!(found(EventName::Stop, ""), ["e"]);
+    assert!(found(EventName::SessionStart, "startup").is_empty());
 }
 
 #[test]
@@ -142,8 +142,8 @@ fn a_broken_entry_costs_only_itself() {
         .map(|(at, code)| (at.to_owned(), code))
     );
     let (settings, _) = HookSettings::read(&hooks);
-    assert_eq!(settings.matching(HookEvent::PreToolUse, "Bash").count(), 1);
-    assert_eq!(settings.matching(HookEvent::SessionStart, "startup").count(), 1);
+    assert_eq!(settings.matching(EventName::PreToolUse, "Bash").count(), 1);
+    assert_eq!(settings.matching(EventName::SessionStart, "startup").count(), 1);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn the_end_of_a_session_waits_for_its_longest_hook_and_never_more_than_a_minute(
             .map(|seconds| json!({"type": "command", "command": "x", "timeout": seconds}))
             .collect();
         let (settings, _) = HookSettings::read(&json!({"SessionEnd": [{"hooks": hooks}]}));
-        settings.session_end_timeout().as_millis()
+        session_end_limit(settings.matching(EventName::SessionEnd, "")).as_millis()
     };
     assert_eq!(end(&[]), 1_500);
     assert_eq!(end(&[1]), 1_500);

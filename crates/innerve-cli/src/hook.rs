@@ -156,7 +156,7 @@ fn asks_on_error() -> bool {
     let Ok(locations) = settings::locations(Path::new("/")) else { return false };
     // No settings lie beneath a device: what a project says, or has broken, does not matter here.
     let nowhere = Path::new("/dev/null");
-    let of_user = Locations { cwd: nowhere.to_path_buf(), ..locations.clone() };
+    let of_user = Locations { cwd: nowhere.to_path_buf(), ..locations };
     let managed = Locations {
         config_home: nowhere.to_path_buf(),
         home: nowhere.to_path_buf(),

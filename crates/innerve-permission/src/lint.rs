@@ -265,5 +265,6 @@ fn is_rule(text: &str, behavior: Behavior) -> bool {
     Rule::parse(text, behavior, origin).is_ok_and(|rule| rule.remark().is_none())
 }
 
-#[cfg(all(test, feature = "bash"))]
+#[cfg(test)]
+#[cfg(feature = "bash")]
 mod tests;

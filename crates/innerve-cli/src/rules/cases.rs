@@ -82,7 +82,9 @@ pub(super) fn test(arguments: &RulesTestArguments) -> Result<Exit, Failure> {
             };
             (cases, "/cases", fields.get("settings"))
         }
-        _ => return Err(broken(None, "it holds neither a list of cases nor an object".to_owned())),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            return Err(broken(None, "it holds neither a list of cases nor an object".to_owned()));
+        }
     };
     if cases.is_empty() {
         return Err(broken(None, "it holds no cases".to_owned()));

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{current_dir, place};
 use crate::args::RulesLintArguments;
 use crate::exit::{Exit, Failure};
-use crate::output::{self, BOLD, DIM, RED, YELLOW, broken_pipe_is_success, note, plain};
+use crate::output::{self, BOLD, DIM, RED, YELLOW, broken_pipe_is_success, headline, note, plain};
 use crate::{jsonc, settings};
 
 /// Runs the verb.
@@ -113,7 +113,7 @@ fn for_people(findings: &[Finding], locations: &Locations) -> String {
             place(&finding.origin, &locations.cwd, &locations.home),
             finding.severity.name(),
             finding.behavior.name(),
-            plain(&finding.rule),
+            headline(&finding.rule, 200),
             plain(&finding.message),
             finding.code
         ));

@@ -52,7 +52,7 @@ pub(super) fn replay(arguments: &RulesReplayArguments) -> Result<Exit, Failure> 
 }
 
 fn judge_past(past: &Past, policies: &mut Policies<'_>, report: &mut Report) {
-    let Some((now, then)) = policies.at(&past.start, &past.cwd) else {
+    let Some((now, then)) = policies.at(past.start.as_deref(), past.cwd.as_deref()) else {
         report.not_judged += 1;
         return;
     };
@@ -154,9 +154,9 @@ impl<'a> Policies<'a> {
         Ok(policies)
     }
 
-    fn at(&mut self, start: &Option<PathBuf>, cwd: &Option<PathBuf>) -> Option<Pair> {
-        let start = start.clone().unwrap_or_else(|| self.here.clone());
-        let cwd = cwd.clone().unwrap_or_else(|| start.clone());
+    fn at(&mut self, start: Option<&Path>, cwd: Option<&Path>) -> Option<Pair> {
+        let start = start.unwrap_or(&self.here).to_path_buf();
+        let cwd = cwd.unwrap_or(&start).to_path_buf();
         let key = (start, cwd);
         if let Some(known) = self.known.get(&key) {
             return known.clone();

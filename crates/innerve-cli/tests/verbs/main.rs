@@ -1,10 +1,5 @@
 //! The permission verbs of the program, from outside: `rules` and `hook`, in a home of their own.
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod cases;
 mod hook;

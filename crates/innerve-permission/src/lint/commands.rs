@@ -7,6 +7,15 @@ use super::{Fault, LintCode, is_rule};
 use crate::rule::{CommandSpec, escape};
 use crate::{Behavior, PermissionMode, ReasonKind, Rule};
 
+/// Words of the shell's grammar that begin no simple command (POSIX Shell Command Language, "Reserved Words").
+const KEYWORDS: &[&str] = &[
+    "!", "{", "}", "case", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if",
+    "in", "select", "then", "until", "while",
+];
+
+/// Those that a simple command follows.
+const LEADING: &[&str] = &["!", "{", "do", "elif", "else", "if", "then", "until", "while"];
+
 /// What is wrong with a rule for every call of its tool.
 pub(super) fn of_blanket(bench: &Bench<'_>, rule: &Rule) -> Option<Fault> {
     if rule.behavior() != Behavior::Allow {
@@ -26,7 +35,7 @@ pub(super) fn of_blanket(bench: &Bench<'_>, rule: &Rule) -> Option<Fault> {
 pub(super) fn faults(bench: &Bench<'_>, rule: &Rule, spec: &CommandSpec) -> Vec<Fault> {
     let command = Command { bench, rule, spec, samples: bench.samples(rule) };
     let mut faults = Vec::new();
-    faults.extend(command.literal_colon());
+    faults.extend(command.keyword().or_else(|| command.literal_colon()));
     faults.extend(command.script_colon());
     if !faults.is_empty() || command.samples.is_empty() {
         return faults;
@@ -90,6 +99,20 @@ impl Command<'_> {
         self.samples
             .iter()
             .any(|sample| self.bench.decides(self.rule, PermissionMode::Default, sample))
+    }
+
+    /// A piece of a loop or condition, cut out where a line was taken apart without being read.
+    fn keyword(&self) -> Option<Fault> {
+        let words: Vec<&str> = self.spec.text.split(' ').collect();
+        let word = words.first().filter(|word| KEYWORDS.contains(word))?;
+        let why = format!(
+            "begins with the shell's own word `{word}`, which is no command, so it never matches"
+        );
+        let rest: Vec<&str> =
+            words.iter().copied().skip_while(|word| LEADING.contains(word)).collect();
+        let instead = self.rules([self.with(&rest.join(" "))]);
+        let instead = instead.filter(|_| rest.len() < words.len());
+        Some(Fault::new(LintCode::NeverMatches, why).instead(instead))
     }
 
     fn literal_colon(&self) -> Option<Fault> {
@@ -206,6 +229,11 @@ impl Command<'_> {
             return None;
         }
         let beginning = |words: &str| self.begins(words, Open::Anywhere);
+        if honoured && self.names_directory() {
+            let why = "runs whatever lies in that directory at the time, or in any other by `..`";
+            let file = self.with(&self.spec.text.replace('*', "FILE"));
+            return Some(Fault::new(LintCode::ProjectExecution, why).instead([file]));
+        }
         if honoured && let Some((_, instead)) = PROJECT.iter().find(|(words, _)| beginning(words)) {
             if !self.leaves_target_open() {
                 return None;
@@ -248,6 +276,14 @@ impl Command<'_> {
         let ends_in_verb =
             fixed.last().is_some_and(|word| verbs.contains(word) || word.starts_with('-'));
         known || ends_in_verb || fixed.len() < 2 || (last_is_open && fixed.len() < 3)
+    }
+
+    /// Whether the star stands for a file in a directory: `node scripts/*`.
+    fn names_directory(&self) -> bool {
+        let fixed = self.fixed();
+        fixed.len() > 1
+            && fixed.last().is_some_and(|word| word.ends_with('/'))
+            && self.spec.pattern.prefix().ends_with('/')
     }
 
     /// Whether nothing but the lack of a rule speaks against the commands.

@@ -174,7 +174,7 @@ fn a_rule_that_a_stricter_one_covers_is_shadowed() {
     let findings = lint(&policy("allow Bash(npm publish *); deny Bash(npm *)"));
     assert_eq!(
         findings.first().unwrap().message,
-        "never has its say: the deny rule `Bash(npm *)` (/repo/settings.json:2) speaks of all of it"
+        "never has its say: the deny rule `Bash(npm *)` in line 2 speaks of all of it"
     );
 }
 
@@ -262,6 +262,11 @@ fn what_runs_the_project_is_a_warning() {
 }
 
 #[test]
+fn scripts_of_one_directory_are_the_projects() {
+    check("allow Bash(node scripts/*)", &[("project_execution", &["Bash(node scripts/FILE)"])]);
+}
+
+#[test]
 fn programs_that_can_do_more_than_the_rule_shows_are_told() {
     check("allow Bash(curl *)", &[("unsafe_prefix", &["WebFetch(domain:HOST)"])]);
     check("allow Bash(curl https://a.com/*)", &[("unsafe_prefix", &["WebFetch(domain:HOST)"])]);
@@ -300,6 +305,9 @@ fn what_never_matches_is_told() {
         &[("spans_operators", &["Bash(npm test *)", "Edit(//tmp/log)"])],
     );
     check("deny Bash(curl * | sh)", &[("spans_operators", &["Bash(curl *)", "Bash(sh)"])]);
+    check("allow Bash(do echo *)", &[("never_matches", &["Bash(echo *)"])]);
+    check("allow Bash(for f in *.ts)", &[("never_matches", &[])]);
+    check("allow Bash(done)", &[("never_matches", &[])]);
     check("deny Bash(git:* push)", &[("literal_colon", &["Bash(git * push)"])]);
 }
 

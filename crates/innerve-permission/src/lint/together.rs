@@ -32,7 +32,9 @@ pub(super) fn faults(bench: &Bench<'_>, rule: &Rule, index: usize) -> Option<Fau
     let wider = rules
         .iter()
         .filter(is_neighbour)
-        .find(|other| !says_same(other, rule) && covers(bench, other, rule, &samples))?;
+        .filter(|other| !says_same(other, rule) && covers(bench, other, rule, &samples))
+        // The narrow rule is what is wanted when the wide one should go.
+        .find(|other| super::of_one(bench, other).is_empty())?;
     Some(Fault::new(
         LintCode::Redundant,
         format!("says nothing that `{wider}`{} does not say", at(wider.origin())),
@@ -54,7 +56,9 @@ fn shadow(bench: &Bench<'_>, rule: &Rule, samples: &[Sample]) -> Option<Fault> {
     }
     if let Some(reason) = stricter {
         let behavior = reason.code.trim_end_matches("_rule");
+        let file = rule.origin().file.as_ref().map(|file| file.display().to_string());
         let place = match (&reason.file, reason.line) {
+            (Some(_), Some(line)) if reason.file == file => format!(" in line {line}"),
             (Some(file), Some(line)) => format!(" ({file}:{line})"),
             (Some(file), None) => format!(" ({file})"),
             (None, _) => String::new(),

@@ -115,8 +115,6 @@ fn tool_uses(record: &Value) -> Vec<&Value> {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
     use serde_json::json;
 
     use super::*;

@@ -41,6 +41,15 @@ pub(crate) struct HttpLimits {
     pub(crate) variables: Option<BTreeSet<String>>,
 }
 
+impl Configured {
+    /// Whether the hook runs for this subject of its event.
+    pub(crate) fn is_for(&self, subject: &str) -> bool {
+        // Hooks that were written for a tool's former name go on.
+        let is_renamed = self.event.is_about_a_tool() && subject == "Agent";
+        self.matcher.matches(subject) || (is_renamed && self.matcher.matches("Task"))
+    }
+}
+
 /// Reads the hooks of all layers that count.
 pub(crate) fn configure(layers: &[Layer]) -> Configuration {
     let mut configuration = Configuration::default();

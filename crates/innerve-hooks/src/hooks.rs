@@ -157,7 +157,7 @@ impl Hooks {
         let mut chosen: Vec<&Configured> = Vec::new();
         for hook in self.all.iter().filter(|hook| hook.event == name) {
             // What the event does not tell might be what the hook is for.
-            if !subject.is_none_or(|subject| hook.matcher.matches(subject)) {
+            if !subject.is_none_or(|subject| hook.is_for(subject)) {
                 continue;
             }
             if let Some(condition) = &hook.condition {
@@ -208,7 +208,7 @@ impl Hook for Hooks {
         let name = EventName::from(event);
         let meets = |hook: &Configured| {
             hook.event == name
-                && (!name.is_about_a_tool() || tool.is_none_or(|tool| hook.matcher.matches(tool)))
+                && (!name.is_about_a_tool() || tool.is_none_or(|tool| hook.is_for(tool)))
         };
         self.all.iter().any(meets) || (takes_late(event) && self.background.has_said())
     }

@@ -218,9 +218,19 @@ fn a_no_of_a_model_depends_on_the_event() {
 
 proptest::proptest! {
     #[test]
-    fn no_output_panics_or_allows_by_accident(text in "\\PC{0,200}", event in 0_usize..31) {
-        let outcome = reader(EventName::EVERY[event]).text(&text);
-        proptest::prop_assert_eq!(outcome.decision, None);
-        proptest::prop_assert_eq!(outcome.permission, None);
+    fn whatever_is_printed_nothing_panics_and_no_piece_of_an_allow_allows(
+        noise in "\\PC{0,40}", event in 0_usize..31, at in 0_usize..200,
+    ) {
+        let reader = reader(EventName::EVERY[event]);
+        let whole = json!({"decision": "approve", "hookSpecificOutput": {
+            "hookEventName": reader.event.to_string(), "permissionDecision": "allow", "decision": {"behavior": "allow"},
+        }});
+        let whole = whole.to_string();
+        let (before, after) = whole.split_at(at % whole.len());
+        for text in [noise.clone(), format!("{{{noise}"), before.to_owned(), format!("{before}\"{noise}{after}")] {
+            let outcome = reader.text(&text);
+            proptest::prop_assert_eq!(outcome.decision, None, "{}", text);
+            proptest::prop_assert_eq!(outcome.permission, None, "{}", text);
+        }
     }
 }

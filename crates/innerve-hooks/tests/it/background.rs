@@ -6,18 +6,14 @@ use innerve_pipeline::{Hook as _, HookEventName, HookOutcome};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::kit::{Ground, pre};
+use crate::kit::{Ground, ids, is_alive, pre, script, until};
 
 fn background(line: &str) -> Value {
     json!({"type": "command", "command": line, "async": true, "timeout": 20})
 }
 
 async fn until_said(hooks: &innerve_hooks::Hooks) {
-    let since = Instant::now();
-    while !hooks.listens(HookEventName::UserPromptSubmit, None) {
-        assert!(since.elapsed() < Duration::from_secs(10), "the hook says something");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    until("the hook says something", || hooks.listens(HookEventName::UserPromptSubmit, None)).await;
 }
 
 #[tokio::test]
@@ -94,4 +90,24 @@ async fn too_many_hooks_in_the_background_are_not_started() {
     }
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(told[0].contains("too many hooks"), "{told:?}");
+}
+
+#[test]
+fn a_hook_in_the_background_dies_with_the_runtime() {
+    let ground = Ground::new();
+    let mut entry = script("hang.sh", &[&ground.text("ids")]);
+    entry["async"] = json!(true);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let hooks = ground.hooks(HookEventName::PreToolUse, &[entry]);
+        ground.before(&hooks, "ls").await;
+        until("the hook has started", || ground.path("ids").exists()).await;
+    });
+    let ids = ids(&ground.path("ids"));
+    drop(runtime);
+    let since = Instant::now();
+    while ids.iter().any(|id| is_alive(id)) {
+        assert!(since.elapsed() < Duration::from_secs(10));
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }

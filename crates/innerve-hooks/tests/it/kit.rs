@@ -1,7 +1,9 @@
 //! What the tests share: hooks from settings, events, and a pipeline around a tool that only notes that it ran.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use innerve_hooks::{HookSession, Hooks};
 use innerve_permission::facts::{Place, from_call};
@@ -66,7 +68,7 @@ impl Ground {
     pub(crate) fn new() -> Self {
         let root = TempDir::new().unwrap();
         for name in ["project", "home", "cwd"] {
-            std::fs::create_dir(root.path().join(name)).unwrap();
+            fs::create_dir(root.path().join(name)).unwrap();
         }
         Self { root }
     }
@@ -134,6 +136,27 @@ pub(crate) async fn at(name: HookEventName, entry: Value, fields: Value) -> Hook
     let place = Ground::new();
     let hooks = place.hooks(name, &[entry]);
     hooks.run(place.event(name, fields)).await
+}
+
+/// Whether a process runs; one that ended and was not waited for does not.
+pub(crate) fn is_alive(id: &str) -> bool {
+    let Ok(stat) = fs::read_to_string(format!("/proc/{id}/stat")) else { return false };
+    !stat.rsplit(") ").next().unwrap_or_default().starts_with('Z')
+}
+
+/// Waits until something has happened.
+pub(crate) async fn until(what: &str, done: impl Fn() -> bool) {
+    let since = Instant::now();
+    while !done() {
+        assert!(since.elapsed() < Duration::from_secs(10), "{what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// The ids that a script wrote into a file.
+pub(crate) fn ids(file: &Path) -> Vec<String> {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    text.split_whitespace().map(str::to_owned).collect()
 }
 
 /// What a shell is given.

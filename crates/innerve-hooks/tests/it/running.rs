@@ -146,6 +146,8 @@ async fn h19_to_h22_matchers_choose_hooks_by_their_subject() {
         ("Bash, PowerShell", "BashOutput", false),
         ("mcp__memory", "mcp__memory__read", false),
         ("mcp__memory__.*", "mcp__memory__read", true),
+        ("Task", "Agent", true),
+        ("Task", "TaskOutput", false),
     ] {
         let hooks = hooks(HookEventName::PreToolUse, matcher);
         assert_eq!(hooks.listens(HookEventName::PreToolUse, Some(tool)), meets, "{matcher} {tool}");

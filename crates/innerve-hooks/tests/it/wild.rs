@@ -1,13 +1,12 @@
 //! Commands that behave badly: they hang, fork, flood, die, print half of something, or saw off their own branch.
 
 use std::fs;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use innerve_pipeline::{HookDecision, HookEventName, HookOutcome};
 use serde_json::{Value, json};
 
-use crate::kit::{Ground, pre_tool_use, say, script};
+use crate::kit::{Ground, ids, is_alive, pre_tool_use, say, script, until};
 
 fn with_timeout(mut entry: Value, seconds: f64) -> Value {
     entry["timeout"] = json!(seconds);
@@ -18,25 +17,6 @@ fn with_timeout(mut entry: Value, seconds: f64) -> Value {
 fn denied(outcome: &HookOutcome) -> &str {
     let Some(HookDecision::Deny(reason)) = &outcome.decision else { panic!("{outcome:?}") };
     reason
-}
-
-/// Whether a process runs; one that ended and was not waited for does not.
-fn is_alive(id: &str) -> bool {
-    let Ok(stat) = fs::read_to_string(format!("/proc/{id}/stat")) else { return false };
-    !stat.rsplit(") ").next().unwrap_or_default().starts_with('Z')
-}
-
-async fn until(what: &str, done: impl Fn() -> bool) {
-    let since = Instant::now();
-    while !done() {
-        assert!(since.elapsed() < Duration::from_secs(10), "{what}");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-}
-
-fn ids(file: &Path) -> Vec<String> {
-    let text = fs::read_to_string(file).unwrap_or_default();
-    text.split_whitespace().map(str::to_owned).collect()
 }
 
 #[tokio::test]

@@ -223,6 +223,7 @@ impl<M: Model> Run<M> {
                     max_attempts: self.policy.max_attempts,
                     delay_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
                     class: error.code().to_owned(),
+                    message: error.message().to_owned(),
                 };
                 self.attempt += 1;
                 self.progress = Progress::Nothing;

@@ -421,8 +421,15 @@ fn denied(tool: &str, reason: &Reason, resolution: &Resolution) -> String {
     if let Some(rule) = &reason.rule {
         text.push_str(&format!(" (rule {rule})"));
     }
-    if let Some(suggestion) = resolution.suggestions.first() {
-        text.push_str(&format!(" The user can allow it with the rule {}.", suggestion.0));
+    let rules: Vec<&str> =
+        resolution.suggestions.iter().map(|suggestion| suggestion.0.as_str()).collect();
+    match rules.as_slice() {
+        [] => {}
+        [rule] => text.push_str(&format!(" The user can allow it with the rule {rule}.")),
+        // One rule for each part that lacks one.
+        rules => {
+            text.push_str(&format!(" The user can allow it with the rules {}.", rules.join(", ")))
+        }
     }
     text.push_str(" Do not try to get the same effect in another way; go on with what you may do, or say what you need.");
     text

@@ -211,4 +211,7 @@ pub struct RetryNotice {
     pub delay_ms: u64,
     /// The class of the failure, such as `overloaded`.
     pub class: String,
+    /// What happened, for people: the address, the cause. Holds no key.
+    #[serde(default)]
+    pub message: String,
 }

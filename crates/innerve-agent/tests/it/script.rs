@@ -211,8 +211,13 @@ pub(crate) fn usage(input: u64, output: u64) -> Vec<Say> {
 }
 
 pub(crate) fn retrying() -> Vec<Say> {
-    let notice =
-        RetryNotice { attempt: 1, max_attempts: 3, delay_ms: 5, class: "overloaded".to_owned() };
+    let notice = RetryNotice {
+        attempt: 1,
+        max_attempts: 3,
+        delay_ms: 5,
+        class: "overloaded".to_owned(),
+        message: String::new(),
+    };
     vec![Say::Event(StreamEvent::Retrying(notice))]
 }
 

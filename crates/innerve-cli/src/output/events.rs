@@ -55,8 +55,8 @@ impl TextEvents {
             AgentEvent::Retrying(notice) => {
                 self.end_line()?;
                 warn(&format!(
-                    "the model did not answer ({}); trying again in {:.1} s ({} of {})",
-                    notice.class,
+                    "{}; trying again in {:.1} s ({} of {})",
+                    if notice.message.is_empty() { &notice.class } else { &notice.message },
                     Duration::from_millis(notice.delay_ms).as_secs_f64(),
                     notice.attempt,
                     notice.max_attempts,

@@ -121,8 +121,14 @@ fn waits_double_up_to_32_seconds_over_ten_attempts() {
 #[test]
 fn a_notice_tells_attempt_wait_and_class() {
     let outcome = run(vec![vec![fails(ErrorClass::Overloaded)], answer()]);
-    let notice =
-        RetryNotice { attempt: 1, max_attempts: 10, delay_ms: 500, class: "overloaded".to_owned() };
+    let Err(error) = fails(ErrorClass::Overloaded) else { panic!("it fails") };
+    let notice = RetryNotice {
+        attempt: 1,
+        max_attempts: 10,
+        delay_ms: 500,
+        class: "overloaded".to_owned(),
+        message: error.message().to_owned(),
+    };
     assert_eq!(outcome.events[0], Ok(StreamEvent::Retrying(notice)));
     assert_eq!(outcome.events[1..], answer());
 }

@@ -11,6 +11,8 @@ Verbs:
   lint [--fix]            format, clippy with warnings denied, and the workspace's own rules
   test [FILTER] [--update]
                           builds the program, runs all tests, then the doctests
+  fuzz bash --seconds N [--seed S]
+                          random commands: the analyzer's word against what bash does
 
 Every verb prints one line per step, goes on after a failed step, and exits 1 when one failed, 2 on bad usage.
 `cargo xtask VERB --help` says more.
@@ -60,6 +62,20 @@ Examples:
   cargo xtask test deny_is_final
   cargo xtask test tour --update";
 
+const FUZZ: &str = "\
+Draws random commands, has real bash run them among stub programs, and compares what it ran and wrote with the analysis.
+
+Usage: cargo xtask fuzz bash --seconds N [--seed S]
+
+  --seconds N   how long
+  --seed S      a number that gives the same commands again; without it, one of this moment
+
+Stops at the first command of which the analyzer misses something, made as short as possible. Needs bash 5.2.
+
+Examples:
+  cargo xtask fuzz bash --seconds 600
+  cargo xtask fuzz bash --seconds 60 --seed 20260";
+
 /// What was asked for.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Request {
@@ -71,6 +87,8 @@ pub(crate) enum Request {
     Lint(Mode),
     /// `test`.
     Test(Options),
+    /// `fuzz bash`.
+    FuzzBash(Hunt),
 }
 
 /// Whether `lint` may write.
@@ -89,6 +107,15 @@ pub(crate) struct Options {
     pub(crate) filter: Option<String>,
     /// What happens to a snapshot that differs.
     pub(crate) snapshots: Snapshots,
+}
+
+/// The arguments of `fuzz bash`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hunt {
+    /// How long, in seconds.
+    pub(crate) seconds: u64,
+    /// What the commands are drawn from, if not from this moment.
+    pub(crate) seed: Option<u64>,
 }
 
 /// What happens to a snapshot that differs.
@@ -114,6 +141,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Request, String> {
         "ci" if wants_help => Ok(Request::Help(CI)),
         "lint" if wants_help => Ok(Request::Help(LINT)),
         "test" if wants_help => Ok(Request::Help(TEST)),
+        "fuzz" if wants_help => Ok(Request::Help(FUZZ)),
         "ci" => match rest.first() {
             None => Ok(Request::Ci),
             Some(word) => Err(unexpected(word, "ci")),
@@ -127,6 +155,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Request, String> {
             )),
         },
         "test" => test_options(&rest).map(Request::Test),
+        "fuzz" => hunt(&rest).map(Request::FuzzBash),
         other => Err(format!("`{other}` is not a verb")),
     }
 }
@@ -142,6 +171,28 @@ fn test_options(words: &[&str]) -> Result<Options, String> {
         }
     }
     Ok(options)
+}
+
+fn hunt(words: &[&str]) -> Result<Hunt, String> {
+    let number = |flag: &str, value: &str| {
+        value.parse().map_err(|_| format!("`{value}` behind `{flag}` is not a number"))
+    };
+    let (mut seconds, mut seed) = (None, None);
+    let Some(("bash", flags)) = words.split_first().map(|(first, rest)| (*first, rest)) else {
+        return Err("`bash` is what can be fuzzed".to_owned());
+    };
+    for pair in flags.chunks(2) {
+        match pair {
+            ["--seconds", value] => seconds = Some(number("--seconds", value)?),
+            ["--seed", value] => seed = Some(number("--seed", value)?),
+            [flag @ ("--seconds" | "--seed")] => {
+                return Err(format!("a number is missing behind `{flag}`"));
+            }
+            words => return Err(unexpected(words.first().unwrap_or(&"fuzz"), "fuzz bash")),
+        }
+    }
+    let seconds = seconds.ok_or("`--seconds N` is missing")?;
+    Ok(Hunt { seconds, seed })
 }
 
 fn unexpected(word: &str, verb: &str) -> String {
@@ -163,6 +214,8 @@ mod tests {
         assert_eq!(parse_line("lint"), Ok(Request::Lint(Mode::Report)));
         assert_eq!(parse_line("lint --fix"), Ok(Request::Lint(Mode::Fix)));
         assert_eq!(parse_line("test"), Ok(Request::Test(Options::default())));
+        let hunt = Hunt { seconds: 60, seed: Some(7) };
+        assert_eq!(parse_line("fuzz bash --seconds 60 --seed 7"), Ok(Request::FuzzBash(hunt)));
         let both = Options { filter: Some("tour".to_owned()), snapshots: Snapshots::Update };
         assert_eq!(parse_line("test --update tour"), Ok(Request::Test(both)));
     }
@@ -175,6 +228,7 @@ mod tests {
             ("ci -h", CI),
             ("lint --help", LINT),
             ("test --help", TEST),
+            ("fuzz --help", FUZZ),
         ] {
             assert_eq!(parse_line(line), Ok(Request::Help(text)), "{line}");
             assert!(text.contains("Example"), "{line} shows an example");
@@ -191,6 +245,12 @@ mod tests {
             ("lint --fix --fix", "`--fix`"),
             ("test --slow", "`--slow`"),
             ("test one two", "`two`"),
+            ("fuzz", "`bash`"),
+            ("fuzz zsh --seconds 1", "`bash`"),
+            ("fuzz bash", "`--seconds N`"),
+            ("fuzz bash --seconds soon", "`soon`"),
+            ("fuzz bash --seconds", "`--seconds`"),
+            ("fuzz bash --hours 1", "`--hours`"),
         ] {
             let complaint = parse_line(line).expect_err(line);
             assert!(complaint.contains(word), "{line}: {complaint}");

@@ -1,4 +1,4 @@
-//! Automation of the workspace: `cargo xtask ci|test|lint`.
+//! Automation of the workspace: `cargo xtask ci|test|lint|fuzz`.
 //!
 //! One module per verb, one module per check under `lint`. Nothing here is needed to build or to use innerve.
 #![expect(
@@ -10,6 +10,7 @@
 mod args;
 mod cargo;
 mod ci;
+mod fuzz;
 mod lint;
 mod steps;
 mod test;
@@ -60,6 +61,7 @@ fn run(request: &Request) -> Result<bool> {
         Request::Ci => ci::run(&shell, &workspace, &mut steps),
         Request::Lint(mode) => lint::run(&shell, &workspace, *mode, &mut steps),
         Request::Test(options) => test::run(&shell, &workspace, options, &mut steps),
+        Request::FuzzBash(hunt) => fuzz::bash(&shell, *hunt, &mut steps),
         Request::Help(text) => println!("{text}"),
     }
     Ok(steps.report())

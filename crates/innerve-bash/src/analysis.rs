@@ -1,6 +1,6 @@
 //! The answer of the analyzer: all commands, or `Opaque`.
 
-use crate::{Class, Command, Effects, OpaqueReason};
+use crate::{Class, Command, Effects, OpaqueReason, Span};
 
 /// What bash would run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +38,21 @@ impl Analysis {
             Self::Commands(commands) => commands.as_slice(),
             Self::Opaque(opaque) => &opaque.found,
         }
+    }
+
+    /// With every span where `original` says that it stood.
+    pub(crate) fn moved(mut self, original: impl Fn(Span) -> Span) -> Self {
+        let commands = match &mut self {
+            Self::Commands(commands) => &mut commands.0,
+            Self::Opaque(opaque) => {
+                opaque.reason.span = original(opaque.reason.span);
+                &mut opaque.found
+            }
+        };
+        for command in commands {
+            command.span = original(command.span);
+        }
+        self
     }
 
     /// The reason for not understanding, if so.

@@ -11,6 +11,7 @@ mod opaque;
 mod word;
 
 mod commands;
+mod continuation;
 mod directory;
 mod judge;
 mod raw;
@@ -35,12 +36,19 @@ pub fn analyze(command: &str) -> Analysis {
 
 /// As [`analyze`], with the directory that the command starts in (an absolute path), so that `cd` can be followed.
 pub fn analyze_in(command: &str, cwd: Option<&str>) -> Analysis {
+    match continuation::join(command) {
+        None => read_whole(command, cwd),
+        Some(joined) => read_whole(&joined.text, cwd).moved(|span| joined.original(span)),
+    }
+}
+
+fn read_whole(text: &str, cwd: Option<&str>) -> Analysis {
     let mut findings = read::Findings::default();
-    read::Reader::new(&mut findings, command, cwd).read(read::Scope::top());
+    read::Reader::new(&mut findings, text, cwd).read(read::Scope::top());
     if let Some(values) = findings.values.corrected() {
         findings = read::Findings::default();
         findings.values = values;
-        read::Reader::new(&mut findings, command, cwd).read(read::Scope::top());
+        read::Reader::new(&mut findings, text, cwd).read(read::Scope::top());
     }
     let commands = judge::settle(findings.found);
     match findings.refusal {

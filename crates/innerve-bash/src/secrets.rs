@@ -2,15 +2,46 @@
 
 /// Directories and files, as runs of path components, whose contents are secret wherever they lie.
 const PLACES: &[&[&str]] = &[
+    // Keys and password stores.
     &[".ssh"],
-    &[".aws"],
     &[".gnupg"],
-    &[".kube", "config"],
-    &[".config", "gh"],
-    &[".netrc"],
-    &[".git-credentials"],
+    &[".password-store"],
+    &[".local", "share", "keyrings"],
+    &["Library", "Keychains"],
     &["etc", "shadow"],
     &["etc", "gshadow"],
+    &[".htpasswd"],
+    // Clouds and clusters.
+    &[".aws"],
+    &[".azure"],
+    &[".boto"],
+    &[".s3cfg"],
+    &[".config", "gcloud"],
+    &[".config", "doctl"],
+    &[".config", "rclone"],
+    &[".kube", "config"],
+    &["kubernetes", "admin.conf"],
+    &[".terraform.d", "credentials.tfrc.json"],
+    &[".vault-token"],
+    &[".docker", "config.json"],
+    &["containers", "auth.json"],
+    // Code hosts, package registries, databases.
+    &[".netrc"],
+    &["_netrc"],
+    &[".git-credentials"],
+    &[".config", "gh"],
+    &[".config", "glab-cli"],
+    &[".config", "hub"],
+    &[".npmrc"],
+    &[".pypirc"],
+    &[".config", "pypoetry", "auth.toml"],
+    &[".cargo", "credentials"],
+    &[".cargo", "credentials.toml"],
+    &[".gem", "credentials"],
+    &[".pgpass"],
+    &[".my.cnf"],
+    &[".mylogin.cnf"],
+    // Browsers.
     &[".mozilla"],
     &[".config", "google-chrome"],
     &[".config", "chromium"],
@@ -19,7 +50,9 @@ const PLACES: &[&[&str]] = &[
     &["Application Support", "Firefox"],
 ];
 
-const KEY_FILES: &[&str] = &["id_rsa", "id_ed25519", "id_ecdsa", "id_dsa"];
+const KEY_FILES: &[&str] = &["id_rsa", "id_ed25519", "id_ecdsa", "id_dsa", "credentials.json"];
+const KEY_EXTENSIONS: &[&str] =
+    &["pem", "key", "p12", "pfx", "ppk", "jks", "keystore", "kdbx", "keytab"];
 const HARMLESS_ENV_FILES: &[&str] = &["example", "sample", "template"];
 const SECRET_WORDS: &[&str] = &["KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL"];
 
@@ -43,19 +76,18 @@ pub(crate) fn is_secret_path(path: &str) -> bool {
 }
 
 fn is_secret_file(name: &str) -> bool {
-    let has_extension =
-        |wanted: &str| name.rsplit_once('.').is_some_and(|(_, extension)| extension == wanted);
-    if KEY_FILES.iter().any(|file| may_be(name, file))
-        || has_extension("pem")
-        || has_extension("key")
-    {
+    if KEY_FILES.iter().any(|file| may_be(name, file)) || may_be(name, ".env") {
         return true;
     }
-    if may_be(name, ".env") {
-        return true;
+    match name.rsplit_once('.') {
+        Some((_, extension)) if KEY_EXTENSIONS.contains(&extension) => return true,
+        Some(_) => {}
+        // `deploy_key`, `ssh_host_rsa_key`
+        None if name.ends_with("_key") || name.ends_with("-key") => return true,
+        None => {}
     }
     match name.strip_prefix(".env") {
-        Some("") => true,
+        Some(rest) if rest.is_empty() || rest.starts_with(['*', '?', '[']) => true,
         Some(rest) => rest.strip_prefix('.').is_some_and(|rest| {
             !rest.rsplit('.').next().is_some_and(|last| HARMLESS_ENV_FILES.contains(&last))
         }),

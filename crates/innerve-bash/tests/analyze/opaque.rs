@@ -70,11 +70,10 @@ fn a_blank_that_is_no_separator_is_refused() {
 fn a_continuation_that_glues_is_refused() {
     check_any(&[
         "alpha x\\\n#y; beta",
-        "al\\\npha; beta",
-        "v=\\\n beta",
-        "alpha &\\\n& beta",
-        "i\\\nf alpha; then beta; fi",
-        "alpha 2\\\n>f",
+        "al\\\npha 'x'; beta",
+        "v=\\\n beta $x",
+        "alpha &\\\n& beta \\x",
+        "alpha <<X\\\nx\nX",
         "alpha 'x'\\\n'y'",
         "echo \"$\\\n(beta)\"",
         "echo \"$a\\\nb\"",

@@ -246,10 +246,18 @@ impl Classifier for Verdict {
 }
 
 #[tokio::test]
-async fn h31_in_mode_auto_a_hooks_ask_is_put_to_a_person() {
-    let mut world = World::before(&[decide("ask", "look")]).mode(PermissionMode::Auto);
-    world.shape = |pipeline| pipeline.with_classifier(Arc::new(Verdict(ClassifierVerdict::Allow)));
-    check(&world.runs("touch a").await, "ask");
+async fn h31_in_mode_auto_a_classifier_may_refuse_what_a_hook_asks_about_and_never_allow_it() {
+    let world = || World::before(&[decide("ask", "look")]).mode(PermissionMode::Auto);
+    let mut blocked = world();
+    blocked.shape = |pipeline| {
+        let blocks = ClassifierVerdict::Block("it smells".to_owned());
+        pipeline.with_classifier(Arc::new(Verdict(blocks)))
+    };
+    check(&blocked.runs("touch a").await, "deny");
+    let mut allowed = world();
+    allowed.shape =
+        |pipeline| pipeline.with_classifier(Arc::new(Verdict(ClassifierVerdict::Allow)));
+    assert_ne!(word(&allowed.runs("touch a").await), "allow");
 }
 
 struct No;

@@ -7,7 +7,7 @@ use crate::judge::Parsed;
 
 macro_rules! tar_options {
     () => {
-        "-vzjJakmphPSwOl -C= -X=< --verbose --gzip --bzip2 --xz --zstd --lzma --auto-compress --directory= --wildcards --no-wildcards --exclude= \
+        "-vzjJakmphPSwOl -X=< --verbose --gzip --bzip2 --xz --zstd --lzma --auto-compress --wildcards --no-wildcards --exclude= \
          --exclude-from=< --exclude-vcs --exclude-ignore= --strip-components= --no-same-owner --no-same-permissions --same-owner --numeric-owner \
          --totals --overwrite --keep-old-files --skip-old-files --one-file-system --dereference --transform= --owner= --group= --mode= --mtime= \
          --sort= --full-time --null --no-recursion --ignore-failed-read !-I= !--use-compress-program= !--to-command= !--checkpoint-action= \
@@ -16,7 +16,7 @@ macro_rules! tar_options {
 }
 
 pub(super) const ROWS: &[Program] = &[
-    Program::reads(&["tar", "gtar", "bsdtar"], concat!(tar_options!(), " -t -f=< --list --file=<"))
+    Program::reads(&["tar", "gtar", "bsdtar"], concat!(tar_options!(), " -t -f=< -C= --list --file=< --directory="))
         .gnu()
         .with(Operands::Text)
         .careful()
@@ -30,12 +30,12 @@ pub(super) const ROWS: &[Program] = &[
             old_style(parsed, b't') && parsed.options.is_empty() && parsed.literal(1).is_some_and(|archive| !archive.contains(':'))
         })
         .examples(&["tar tzf a.tgz", "tar tvf a.tar | head"], &["tar xzf a.tgz", "tar tf host:a", "tar tf a --to-command=x"]),
-    Program::writes(&["tar", "gtar", "bsdtar"], concat!(tar_options!(), " -c -f=> --create --file=>"), Operands::Read)
+    Program::writes(&["tar", "gtar", "bsdtar"], concat!(tar_options!(), " -c -f=> -C= --create --file=> --directory="), Operands::Read)
         .gnu()
         .careful()
         .check(|parsed| parsed.has(&["-c", "--create"]) && tar_archive(parsed).is_none_or(|archive| !archive.contains(':')))
         .examples(&["tar -czf out.tgz src", "tar --create -f a.tar -C d ."], &["tar -czf host:a src", "tar -cf a -I x src", "tar -xf a"]),
-    Program::writes(&["tar", "gtar", "bsdtar"], concat!(tar_options!(), " -x -f=< --extract --get --file=<"), Operands::Text)
+    Program::writes(&["tar", "gtar", "bsdtar"], concat!(tar_options!(), " -x -f=< -C=> --extract --get --file=< --directory=>"), Operands::Text)
         .gnu()
         .careful()
         .incomplete()
@@ -48,11 +48,16 @@ pub(super) const ROWS: &[Program] = &[
     Program::unknown(&["tar", "gtar", "bsdtar"], &[Effect::Read, Effect::Write, Effect::ExecUnknown])
         .note("options that name a program, archives on other hosts")
         .examples(&["tar -xf a --to-command=x"], &["tar -xf a"]),
-    Program::reads(&["unzip"], "-ltvqZ12hmszC -x=")
+    Program::reads(&["unzip"], "-ltvqZ12hmszCpc -x=")
         .careful()
-        .note("unpacks without `-l`, `-t`, `-v`, `-z` or `-Z`")
-        .check(|parsed| parsed.has(&["-l", "-t", "-v", "-Z", "-z"]))
-        .examples(&["unzip -l a.zip", "unzip -tq a.zip"], &["unzip a.zip", "unzip -o a.zip", "unzip -lo a.zip"]),
+        .note("unpacks without `-l`, `-t`, `-v`, `-z`, `-Z`, `-p` or `-c`")
+        .check(|parsed| parsed.has(&["-l", "-t", "-v", "-Z", "-z", "-p", "-c"]))
+        .examples(&["unzip -l a.zip", "unzip -tq a.zip", "unzip -p a.zip a"], &["unzip a.zip", "unzip -o a.zip", "unzip -lo a.zip"]),
+    Program::writes(&["unzip"], "-oqnjaLCXUfu -d=> -x=", Operands::Read)
+        .careful()
+        .incomplete()
+        .effects(&[Effect::Read, Effect::Write])
+        .examples(&["unzip a.zip -d out", "unzip -oq a.zip"], &["unzip -l a.zip", "unzip \"$x\""]),
     Program::reads(&["zipinfo"], "-12lsmhtTzv").careful().examples(&["zipinfo -1 a.zip"], &["zipinfo --frob a"]),
     Program::reads(&["7z", "7za", "7zz", "7zr"], "~-slt ~-ba")
         .careful()
@@ -62,7 +67,7 @@ pub(super) const ROWS: &[Program] = &[
     Program::acts(&["unzip", "zip", "7z", "7za", "7zz", "unrar", "cpio", "ar"], &[Effect::Read, Effect::Write])
         .note("`zip -TT` runs a program")
         .check(|parsed| !parsed.options.iter().any(|(name, _)| name.starts_with("-TT") || name.starts_with("--unzip-command")))
-        .examples(&["unzip a.zip -d out", "zip -r a.zip src", "7z x a.7z"], &["unzip -l a.zip", "zip -T -TT x a.zip"]),
+        .examples(&["unzip -P pw a.zip", "zip -r a.zip src", "7z x a.7z"], &["unzip -l a.zip", "zip -T -TT x a.zip"]),
     Program::reads(
         &["gzip", "gunzip", "pigz", "bzip2", "bunzip2", "xz", "unxz", "zstd", "unzstd", "brotli"],
         "-cdlktqv0123456789nf -T= --stdout --to-stdout --list --test --decompress --uncompress --keep --quiet --verbose --threads= --force",

@@ -87,6 +87,12 @@ pub(super) const VERSIONED: &[&str] = &[
     "zip",
 ];
 
+/// Programs that run a file of the project, or code that they are given.
+const INTERPRETERS: &[&str] = &[
+    "python", "python3", "python2", "pypy3", "node", "nodejs", "ruby", "perl", "php", "lua",
+    "luajit", "java", "Rscript", "julia", "tclsh", "guile", "groovy", "scala", "elixir", "erl",
+];
+
 const fn local(names: &'static [&'static str], options: &'static str) -> Program {
     Program::reads(names, options).with(Operands::Text).careful()
 }
@@ -187,10 +193,11 @@ pub(super) const ROWS: &[Program] = &[
         .note("`-wrapper`, `-fplugin`, `-B` and `@file` of compilers run programs")
         .check(compiles_only)
         .examples(&["gcc -O2 -o a a.c", "rustfmt src/lib.rs", "gofmt -l ."], &["gcc -wrapper x a.c", "gcc @opts", "gcc -fplugin=x a.c", "javac -processorpath x A.java", "rustc -C linker=x a.rs"]),
-    Program::acts(&["python", "python3", "python2", "pypy3", "node", "nodejs", "ruby", "perl", "php", "lua", "luajit", "java", "Rscript", "julia", "tclsh", "guile", "groovy", "scala", "elixir", "erl"], &[Effect::ExecProject])
+    Program::acts(INTERPRETERS, &[Effect::ExecProject])
         .note("code in an argument or from the input is not known")
         .check(runs_a_file)
         .examples(&["python3 a.py --x", "python -m pytest", "node server.js", "ruby a.rb"], &["python3 -c x", "python3", "python3 -", "node -e x", "perl -pi -e s/a/b/ f", "node -r x a.js", "ruby -e x"]),
+    Program::unknown(INTERPRETERS, &[Effect::ExecUnknown]).examples(&["python3 -c x", "node -e x", "perl -pi -e s/a/b/ f"], &["python3 a.py"]),
     Program::unknown(&["sqlite3", "psql", "mysql", "mariadb", "redis-cli", "mongosh", "mongo", "duckdb", "clickhouse-client", "pg_dump", "mysqldump"], &[Effect::Read, Effect::Write, Effect::Network])
         .note("statements are not looked into; some run programs")
         .examples(&["sqlite3 a.db 'SELECT 1'", "psql -c 'SELECT 1'"], &[]),
@@ -255,5 +262,5 @@ fn runs_a_file(parsed: &Parsed<'_>) -> bool {
         })
     });
     let file = parsed.operands.first().is_some_and(|word| word.literal() != Some("-"));
-    !code && (file || parsed.has(&["-m"]))
+    !code && (file || parsed.has(&["-m", "--test"]))
 }

@@ -77,7 +77,7 @@ fn prints_only(name: &str, words: &[Argument<'_>]) -> bool {
     }
 }
 
-/// The row that decides about a command, or the last one that does not.
+/// The row that decides about a command, or the one that comes closest.
 pub(crate) struct Decision<'w> {
     pub(crate) row: &'static Program,
     pub(crate) parsed: Parsed<'w>,
@@ -119,24 +119,25 @@ fn global_options<'g>(options: &'g str, values: &'g Values) -> Grammar<'g> {
     Grammar { options, abbreviates: false, dynamic, extent, values }
 }
 
-/// The first row whose options and operands fit decides.
+/// The first row whose options and operands fit decides; else the first whose options do.
 fn first_that_fits<'w>(
     rows: &[&'static Program],
     words: &'w [Argument<'_>],
     values: &Values,
 ) -> Option<Decision<'w>> {
-    let mut last = None;
+    let mut closest: Option<Decision<'w>> = None;
     for row in rows {
         let Program { options, abbreviates, dynamic, .. } = **row;
         let parsed =
             Grammar { options, abbreviates, dynamic, extent: Extent::Whole, values }.parse(words);
-        let fits = !parsed.doubt && row.check.is_none_or(|check| check(&parsed));
-        last = Some(Decision { row, parsed, fits });
-        if fits {
-            break;
+        if !parsed.doubt && row.check.is_none_or(|check| check(&parsed)) {
+            return Some(Decision { row, parsed, fits: true });
+        }
+        if closest.as_ref().is_none_or(|closest| closest.parsed.doubt && !parsed.doubt) {
+            closest = Some(Decision { row, parsed, fits: false });
         }
     }
-    last
+    closest
 }
 
 /// Where `git -C … -C …` works.

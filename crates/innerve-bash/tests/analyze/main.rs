@@ -2,6 +2,7 @@
 
 mod classes;
 mod commands;
+mod everyday;
 mod invariants;
 mod opaque;
 mod paths;

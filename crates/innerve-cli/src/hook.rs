@@ -3,7 +3,7 @@
 //! Whatever goes wrong, nothing but an answer goes to standard output and the program exits 0: Claude Code takes 2 for a
 //! refusal of the call, and any other code for a failure of the hook (Claude Code documentation, "Hooks reference").
 
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -18,7 +18,7 @@ use crate::args::{HookArguments, HookHost};
 use crate::check::explain::because;
 use crate::exit::Exit;
 use crate::judging::judge;
-use crate::output::{complain, plain};
+use crate::output::{complain, note, plain};
 use crate::settings;
 
 /// The largest input that is read, in bytes.
@@ -72,6 +72,11 @@ pub(crate) fn exit_for_usage(error: &clap::Error) -> ExitCode {
 
 fn read() -> Result<Vec<u8>, String> {
     let mut input = Vec::new();
+    if io::stdin().is_terminal() {
+        note(
+            "innerve hook reads the JSON of a PreToolUse hook on standard input; see `innerve hook --help`",
+        );
+    }
     io::stdin()
         .lock()
         .take(MAX_INPUT + 1)

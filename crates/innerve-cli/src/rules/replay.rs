@@ -3,7 +3,7 @@
 mod report;
 mod transcript;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::args::{PolicyArguments, RulesReplayArguments};
 use crate::exit::{Exit, Failure};
 use crate::judging::judge;
 use crate::output::{self, broken_pipe_is_success, warn};
-use crate::wire::Workplace;
+use crate::wire::{Workplace, warning_text};
 use crate::{sessions, settings};
 use report::Report;
 use transcript::{Past, Transcript};
@@ -133,6 +133,8 @@ struct Policies<'a> {
     against: Option<PathBuf>,
     /// By the directory of the start and the one of the call; `None` if the settings there are broken.
     known: BTreeMap<(PathBuf, PathBuf), Option<Pair>>,
+    /// What was told of the settings.
+    told: BTreeSet<String>,
 }
 
 impl<'a> Policies<'a> {
@@ -143,6 +145,7 @@ impl<'a> Policies<'a> {
     ) -> Result<Self, Failure> {
         let locations = settings::locations(here)?;
         let policies = Self {
+            told: BTreeSet::new(),
             here: here.to_path_buf(),
             locations,
             arguments,
@@ -161,12 +164,19 @@ impl<'a> Policies<'a> {
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
-        let pair = self.load(&key.0, &key.1).map_err(|problem| warn(&problem)).ok();
+        let pair = self.load(&key.0, &key.1).map_err(|problem| self.tell(problem)).ok();
         self.known.insert(key, pair.clone());
         pair
     }
 
-    fn load(&self, start: &Path, cwd: &Path) -> Result<Pair, String> {
+    fn tell(&mut self, text: String) {
+        if !self.told.contains(&text) {
+            warn(&text);
+            self.told.insert(text);
+        }
+    }
+
+    fn load(&mut self, start: &Path, cwd: &Path) -> Result<Pair, String> {
         let at = |mut policy: Policy| {
             policy.cwd = cwd.to_path_buf();
             policy.headless = false;
@@ -176,6 +186,9 @@ impl<'a> Policies<'a> {
         let locations = Locations { cwd: start.to_path_buf(), ..self.locations.clone() };
         let loaded =
             settings::load(&locations, self.arguments, false).map_err(|error| error.to_string())?;
+        for warning in &loaded.warnings {
+            self.tell(warning_text(warning));
+        }
         let mut now = loaded.settings.permissions.policy(start, &locations.home);
         if let Some(mode) = self.arguments.permission_mode {
             now.mode = mode;

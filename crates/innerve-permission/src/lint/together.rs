@@ -1,7 +1,7 @@
 //! What is wrong with a rule because of the others.
 
 use super::sample::{Bench, Sample, is_allowed};
-use super::{Fault, LintCode};
+use super::{Fault, LintCode, inner};
 use crate::rule::Spec;
 use crate::{Behavior, Origin, PermissionMode, ReasonKind, Rule};
 
@@ -88,15 +88,16 @@ fn says_same(left: &Rule, right: &Rule) -> bool {
 fn covers(bench: &Bench<'_>, other: &Rule, rule: &Rule, samples: &[Sample]) -> bool {
     match (other.spec(), rule.spec()) {
         (Some(Spec::Command(wide)), Some(Spec::Command(narrow))) => {
-            // Cheap, and enough to tell that it is not so.
-            let probe = narrow.text.replace(":*", " *").replace('*', super::sample::WORD);
-            if !wide.pattern.matches(&probe) {
+            // Cheap, and nearly always enough to tell that it is not so.
+            if !narrow.text.starts_with(wide.pattern.prefix().trim_end()) {
                 return false;
             }
         }
         (Some(Spec::Read(wide)), Some(Spec::Read(narrow)))
         | (Some(Spec::Edit(wide)), Some(Spec::Edit(narrow))) => {
-            if wide.anchor != narrow.anchor {
+            let named = inner(other).trim_start_matches(['.', '/', '~']);
+            let named = named.split(['*', '?', '[', '{', '\\']).next().unwrap_or_default();
+            if wide.anchor != narrow.anchor || !inner(rule).contains(named) {
                 return false;
             }
         }

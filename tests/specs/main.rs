@@ -12,12 +12,17 @@ use std::path::{Path, PathBuf};
 
 use notation::Case;
 
-/// Runs one file and tells every row that is wrong.
+/// Runs one file of this folder.
 fn run(name: &str) {
-    let path = folder().join(format!("{name}.md"));
-    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}.md: {error}"));
-    let (rows, wrong) = wrong_rows(&format!("tests/specs/{name}.md"), &text);
-    assert!(rows > 0, "{name}.md has no rows");
+    run_file(&format!("tests/specs/{name}.md"));
+}
+
+/// Runs a file of the workspace and tells every row that is wrong.
+fn run_file(name: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let (rows, wrong) = wrong_rows(name, &text);
+    assert!(rows > 0, "{name} has no rows");
     assert!(wrong.is_empty(), "{} of {rows} rows are wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
@@ -31,7 +36,9 @@ fn wrong_rows(file: &str, text: &str) -> (usize, Vec<String>) {
     for row in &document.rows {
         let place = format!("{file}:{}", row.line);
         let problems = match &row.case {
-            Case::Call(case) => decide::check_call(&row.disk, case),
+            Case::Calls(cases) => {
+                cases.iter().flat_map(|case| decide::check_call(&row.disk, case)).collect()
+            }
             Case::Rule(case) => decide::check_rule(case),
         };
         wrong.extend(problems.into_iter().map(|problem| format!("{place}: {problem}")));
@@ -67,13 +74,18 @@ macro_rules! specs {
 }
 
 specs![
-    precedence, commands, compounds, wrappers, reads, paths, windows, tools, modes, sandbox, hooks,
-    parsing,
+    precedence, commands, compounds, wrappers, reads, paths, windows, tools, table, modes, sandbox,
+    hooks, parsing,
 ];
 
 #[test]
 fn the_examples_of_the_notation_hold() {
     run("README");
+}
+
+#[test]
+fn the_table_in_the_readme_of_the_engine_holds() {
+    run_file("crates/innerve-permission/README.md");
 }
 
 #[test]
@@ -98,6 +110,16 @@ fn a_wrong_row_is_told_with_its_place_what_was_expected_and_what_came() {
             "f.md:8: `$ make` in mode default: ask as expected, but not for the words `nobody` (default: nothing allows `make`)",
         ]
     );
+}
+
+#[test]
+fn a_wrong_cell_of_a_matrix_is_told_with_its_mode() {
+    let text = "| what | settings | call | default | dontAsk | plan + bypass available |\n|---|---|---|---|---|---|\n\
+                | x | `ask Read(a)` | `$ make` | ask | ask | ask |\n";
+    let (_, wrong) = wrong_rows("f.md", text);
+    assert_eq!(wrong.len(), 2, "{wrong:?}");
+    assert!(wrong[0].starts_with("f.md:3: `$ make` in mode dontAsk: expected ask, got deny"));
+    assert!(wrong[1].starts_with("f.md:3: `$ make` in mode plan: expected ask, got allow"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Reads the tables and `disk` blocks of a Markdown file.
 
-use innerve_permission::{Behavior, RuleSource};
+use innerve_permission::{Behavior, PermissionMode, RuleSource};
 use serde_json::Value;
 
 use crate::disk::Disk;
@@ -10,6 +10,9 @@ const CALLS: [&str; 5] = ["settings", "mode", "call", "decision", "why"];
 
 /// The columns of a table of rules.
 const RULES: [&str; 4] = ["rule", "lists", "result", "why"];
+
+/// The first columns of a matrix; each other one is a mode, with facts after `+`.
+const MATRIX: [&str; 3] = ["what", "settings", "call"];
 
 const MODES: [&str; 6] = ["default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions"];
 
@@ -35,7 +38,7 @@ pub(crate) struct Row {
 
 #[derive(Debug)]
 pub(crate) enum Case {
-    Call(CallCase),
+    Calls(Vec<CallCase>),
     Rule(RuleCase),
 }
 
@@ -43,12 +46,14 @@ pub(crate) enum Case {
 #[derive(Debug)]
 pub(crate) struct CallCase {
     pub(crate) settings: Vec<Statement>,
-    pub(crate) modes: Vec<&'static str>,
+    pub(crate) modes: Vec<PermissionMode>,
     /// The calls, as written and as read.
     pub(crate) calls: Vec<(String, Call)>,
     pub(crate) decision: String,
     /// The codes of reasons that are right.
     pub(crate) codes: Vec<String>,
+    /// Whether any reason is right.
+    pub(crate) any_reason: bool,
     /// Words that the engine must say besides.
     pub(crate) words: Vec<String>,
 }
@@ -120,7 +125,7 @@ pub(crate) fn read(text: &str) -> Result<Document, String> {
     let mut disk = Disk::default();
     let mut block: Option<bool> = None;
     let mut shown = false;
-    let mut columns = 0;
+    let mut columns: Option<Columns> = None;
     for (index, line) in text.lines().enumerate() {
         let at = |problem: String| format!("{}: {problem}", index + 1);
         // A block within `~~~` is only shown.
@@ -144,44 +149,88 @@ pub(crate) fn read(text: &str) -> Result<Document, String> {
         match block {
             Some(true) if !line.trim().is_empty() => disk.add(line).map_err(at)?,
             Some(_) => {}
-            None if !line.starts_with('|') => columns = 0,
+            None if !line.starts_with('|') => columns = None,
             None => {
                 let cells = cells(line);
-                let names: Vec<&str> = cells.iter().map(String::as_str).collect();
-                if names == CALLS || names == RULES {
-                    columns = cells.len();
+                let Some(known) = &columns else {
+                    columns = Some(Columns::of(&cells));
                     continue;
-                }
-                if columns == 0
-                    || cells.iter().all(|cell| cell.chars().all(|c| c == '-' || c == ':'))
-                {
-                    continue;
-                }
-                if cells.len() != columns {
-                    return Err(at(format!("{} cells, not {columns}", cells.len())));
-                }
-                let case = if columns == CALLS.len() {
-                    call_case(&cells).map(Case::Call)
-                } else {
-                    rule_case(&cells).map(Case::Rule)
                 };
-                document.rows.push(Row {
-                    line: index + 1,
-                    disk: disk.clone(),
-                    case: case.map_err(at)?,
-                });
+                let is_line = cells.iter().all(|cell| cell.chars().all(|c| c == '-' || c == ':'));
+                if let Some(case) = known.case(&cells).filter(|_| !is_line) {
+                    let case = case.map_err(at)?;
+                    document.rows.push(Row { line: index + 1, disk: disk.clone(), case });
+                }
             }
         }
     }
     Ok(document)
 }
 
+/// What the columns of a table mean.
+enum Columns {
+    Calls,
+    Rules,
+    /// One column for each of these modes and facts.
+    Matrix(Vec<String>),
+    /// A table about something else.
+    Other,
+}
+
+impl Columns {
+    fn of(header: &[String]) -> Self {
+        let names: Vec<&str> = header.iter().map(String::as_str).collect();
+        match names.as_slice() {
+            names if names == CALLS => Self::Calls,
+            names if names == RULES => Self::Rules,
+            names if names.starts_with(&MATRIX) => {
+                Self::Matrix(header.iter().skip(MATRIX.len()).cloned().collect())
+            }
+            _ => Self::Other,
+        }
+    }
+
+    fn case(&self, cells: &[String]) -> Option<Result<Case, String>> {
+        let expected = match self {
+            Self::Calls => CALLS.len(),
+            Self::Rules => RULES.len(),
+            Self::Matrix(modes) => MATRIX.len() + modes.len(),
+            Self::Other => return None,
+        };
+        if cells.len() != expected {
+            return Some(Err(format!("{} cells, not {expected}", cells.len())));
+        }
+        Some(match self {
+            Self::Calls => call_case(cells).map(|case| Case::Calls(vec![case])),
+            Self::Rules => rule_case(cells).map(Case::Rule),
+            Self::Matrix(modes) => {
+                let columns = modes.iter().zip(cells.iter().skip(MATRIX.len()));
+                let cases: Result<_, String> =
+                    columns.map(|(mode, decision)| matrix_case(cells, mode, decision)).collect();
+                cases.map(Case::Calls)
+            }
+            Self::Other => return None,
+        })
+    }
+}
+
+/// One cell of a matrix: the column is a mode with facts, as in `plan + classifier available`.
+fn matrix_case(cells: &[String], column: &str, decision: &str) -> Result<CallCase, String> {
+    let [_, settings, calls, ..] = cells else { return Err("no call".to_owned()) };
+    let mut column = column.split(" + ");
+    let mode_name = column.next().unwrap_or_default();
+    let facts: Vec<String> = column.map(|fact| format!("`{fact}`")).collect();
+    let settings = format!("{settings} {}", facts.join(" "));
+    let cells = [&settings, mode_name, calls, decision, ""].map(str::to_owned);
+    Ok(CallCase { any_reason: true, ..call_case(&cells)? })
+}
+
 fn call_case(cells: &[String]) -> Result<CallCase, String> {
     let statements = spans_only(&cells[0])?;
     let settings: Result<_, String> = statements.iter().map(|text| statement(text)).collect();
     let modes = match cells[1].as_str() {
-        "" => vec!["default"],
-        "every" => MODES.to_vec(),
+        "" => vec![PermissionMode::Default],
+        "every" => MODES.map(mode).into_iter().collect::<Result<_, _>>()?,
         names => names.split(", ").map(mode).collect::<Result<_, _>>()?,
     };
     let calls = spans_only(&cells[2])?;
@@ -195,7 +244,8 @@ fn call_case(cells: &[String]) -> Result<CallCase, String> {
         return Err(format!("`{decision}` is no decision; write one of {}", DECISIONS.join(", ")));
     }
     let (codes, words) = codes_and_words(&cells[4]);
-    Ok(CallCase { settings: settings?, modes, calls: calls?, decision, codes, words })
+    let any_reason = false;
+    Ok(CallCase { settings: settings?, modes, calls: calls?, decision, codes, any_reason, words })
 }
 
 /// The spans of a `why` cell: the first, and those joined to it by `or`, are codes.
@@ -223,11 +273,14 @@ fn rule_case(cells: &[String]) -> Result<RuleCase, String> {
     Ok(RuleCase { rules: spans_only(&cells[0])?, lists, kept, words: spans(&cells[3]).1 })
 }
 
-fn mode(name: &str) -> Result<&'static str, String> {
-    MODES
-        .into_iter()
-        .find(|known| *known == name)
-        .ok_or_else(|| format!("`{name}` is no mode; write one of {}", MODES.join(", ")))
+fn mode(name: &str) -> Result<PermissionMode, String> {
+    match name {
+        // Never chosen by name: the mode of a sub-agent whose questions go to its parent.
+        "bubble" => Ok(PermissionMode::Bubble),
+        name => name
+            .parse()
+            .map_err(|_| format!("`{name}` is no mode; write one of {}", MODES.join(", "))),
+    }
 }
 
 fn behavior(name: &str) -> Option<Behavior> {

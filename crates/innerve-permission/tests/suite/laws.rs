@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use innerve_permission::{
-    Behavior, ClassifierWord, Decision, HookVoice, Origin, Part, PathTarget, Place, Policy, Rule,
-    RuleSource, Target, Voices, resolve,
+    Behavior, ClassifierWord, Decision, Descent, HookVoice, Origin, Part, PathTarget, Place,
+    Policy, Rule, RuleSource, Target, Voices, resolve,
 };
 use proptest::prelude::*;
 
@@ -176,6 +176,35 @@ proptest! {
         let strictest = alone.max().unwrap_or(0);
         let whole = resolve(&policy, &shell(parts), &voices);
         prop_assert!(strictness(&whole) >= strictest, "{whole:#?}");
+    }
+
+    #[test]
+    fn what_a_search_of_a_directory_may_read_is_asked_about(
+        spec in "(/|//repo/|//|~/|\\./|)(f|d|\\.d|d/\\*\\*|\\*\\*/f|d/\\*/f|\\*\\.x|repo/d/\\*\\*|\\*\\*/\\.d/\\*)",
+        directory in "(/|/repo|/repo/d|/repo/d/e|/repo/\\.d|/home|/home/u/d)", file in "((d|e|\\.d)/){0,2}(f|g|a\\.x|\\.f)",
+    ) {
+        let policy = policy(&[parse(&format!("Read({spec})"), Behavior::Deny)], "bypassPermissions");
+        let disk = TableDisk::default();
+        let place = Place { cwd: CWD.as_ref(), home: HOME.as_ref(), disk: &disk };
+        let path = format!("{}/{file}", directory.trim_end_matches('/'));
+        let denies = policy.hides(&PathTarget::new(&path, place));
+        let is_hidden = file.split('/').any(|name| name.starts_with('.'));
+        for (descent, sees) in [(Descent::All, true), (Descent::Visible, !is_hidden)] {
+            let part = Part {
+                text: "search".to_owned(),
+                argv: vec![Some("search".to_owned())],
+                read_only: true,
+                complete: true,
+                targets: vec![Target::Read(PathTarget::new(&directory, place))],
+                descent,
+                cwd: Some(PathBuf::from(CWD)),
+                ..Part::default()
+            };
+            let searched = resolve(&policy, &shell(vec![part]), &Voices::default());
+            if denies && sees {
+                prop_assert!(word(&searched) != "allow", "{path} in {directory}: {searched:#?}");
+            }
+        }
     }
 
     #[test]

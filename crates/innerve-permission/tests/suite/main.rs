@@ -10,6 +10,7 @@
 mod calls;
 mod kit;
 mod laws;
+mod naive;
 mod rules;
 mod suggestions;
 #[cfg(feature = "bash")]

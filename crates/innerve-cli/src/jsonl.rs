@@ -36,7 +36,11 @@ pub(crate) fn answer_lines(
 }
 
 /// Reads a line without its end into `line`, or past a line of more than `limit` bytes.
-pub(crate) fn next_line(input: &mut impl BufRead, line: &mut Vec<u8>, limit: u64) -> io::Result<Option<Line>> {
+pub(crate) fn next_line(
+    input: &mut impl BufRead,
+    line: &mut Vec<u8>,
+    limit: u64,
+) -> io::Result<Option<Line>> {
     line.clear();
     let count = input.by_ref().take(limit.saturating_add(1)).read_until(b'\n', line)?;
     if count == 0 {

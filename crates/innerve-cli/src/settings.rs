@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use innerve_agent::RuleSaver;
 use innerve_permission::{Behavior, PathFacts, Policy, Warning};
-use innerve_settings::{
-    DiskPaths, Flags, Loaded, Locations, Settings, SettingsError, save_rule,
-};
+use innerve_settings::{DiskPaths, Flags, Loaded, Locations, Settings, SettingsError, save_rule};
 use serde_json::json;
 
 use crate::args::PolicyArguments;
@@ -25,8 +23,8 @@ pub(crate) struct Found {
 /// The settings files and flags that count in `cwd`.
 pub(crate) fn find(cwd: &Path, arguments: &PolicyArguments) -> Result<Found, Failure> {
     let locations = locations(cwd)?;
-    let loaded = load(&locations, arguments, false)
-        .map_err(|error| Failure::usage(error.to_string()))?;
+    let loaded =
+        load(&locations, arguments, false).map_err(|error| Failure::usage(error.to_string()))?;
     let disk = Arc::new(DiskPaths);
     let saver =
         ToLocalSettings { file: locations.local_settings(), trusted: loaded.settings.trusted };

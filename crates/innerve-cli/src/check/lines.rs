@@ -144,7 +144,12 @@ fn policy(
 }
 
 /// The source as a layer of settings.
-pub(crate) fn layer(source: &Source, trusted: bool, cwd: &Path, home: &Path) -> Result<Layer, String> {
+pub(crate) fn layer(
+    source: &Source,
+    trusted: bool,
+    cwd: &Path,
+    home: &Path,
+) -> Result<Layer, String> {
     let (rule_source, default_root) = match source.kind.as_str() {
         "policy" => (RuleSource::Policy, cwd.to_path_buf()),
         "cli" => (RuleSource::Cli, cwd.to_path_buf()),

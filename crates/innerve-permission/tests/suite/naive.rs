@@ -408,7 +408,8 @@ fn decide(it: &Situation<'_>, call: &Call) -> &'static str {
             .commands()
             .iter()
             .all(|command| command.only_reads && command.redirected.is_none());
-        if call.is_shell() && !(only_reads && !opaque) && !hook_allows {
+        let may_change = opaque || !only_reads;
+        if call.is_shell() && may_change && !hook_allows {
             return question_or_classifier;
         }
         if matches!(call, Call::Edit(_)) {

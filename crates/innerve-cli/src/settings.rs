@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use innerve_agent::RuleSaver;
-use innerve_permission::{Behavior, PathFacts, Policy, Warning};
+use innerve_permission::{Behavior, Layer, PathFacts, Policy, Warning};
 use innerve_settings::{DiskPaths, Flags, Loaded, Locations, Settings, SettingsError, save_rule};
 use serde_json::json;
 
@@ -14,6 +14,8 @@ use crate::exit::Failure;
 /// What was found.
 pub(crate) struct Found {
     pub(crate) policy: Policy,
+    /// All layers, for what else they hold.
+    pub(crate) layers: Vec<Layer>,
     pub(crate) warnings: Vec<Warning>,
     pub(crate) locations: Locations,
     pub(crate) disk: Arc<dyn PathFacts>,
@@ -30,6 +32,7 @@ pub(crate) fn find(cwd: &Path, arguments: &PolicyArguments) -> Result<Found, Fai
         ToLocalSettings { file: locations.local_settings(), trusted: loaded.settings.trusted };
     Ok(Found {
         policy: loaded.settings.policy(&locations, disk.as_ref()),
+        layers: loaded.settings.layers,
         warnings: loaded.warnings,
         locations,
         disk,
@@ -58,7 +61,7 @@ pub(crate) fn none(cwd: &Path) -> Result<Found, Failure> {
     let disk = Arc::new(DiskPaths);
     let mut policy = Policy::new(&locations.cwd, &locations.home);
     policy.follow_links(disk.as_ref());
-    Ok(Found { policy, warnings: Vec::new(), locations, disk, saver: None })
+    Ok(Found { policy, layers: Vec::new(), warnings: Vec::new(), locations, disk, saver: None })
 }
 
 /// Where settings and state lie for a directory.

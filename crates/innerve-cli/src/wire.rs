@@ -13,8 +13,9 @@ use innerve_agent::{
     default_system_prompt, random_id,
 };
 use innerve_builtins::host::HostClock;
+use innerve_hooks::{HookSession, Hooks};
 use innerve_permission::{
-    Behavior, Origin, PathFacts, PermissionMode, Policy, Rule, RuleSource, Warning,
+    Behavior, Layer, Origin, PathFacts, PermissionMode, Policy, Rule, RuleSource, Warning,
 };
 use innerve_pipeline::{Pipeline, Turn};
 use innerve_protocol::SessionId;
@@ -23,6 +24,7 @@ use innerve_tool::{CancellationToken, ToolPool};
 use crate::args::{PolicyArguments, SessionArguments};
 use crate::exit::Failure;
 use crate::instructions;
+use crate::output::warn;
 use crate::provider::Chosen;
 use crate::settings::{self, Found};
 use crate::terminal::{AtTerminal, Keyboard};
@@ -37,6 +39,7 @@ pub(crate) struct Workplace {
     /// The folder that holds this directory's sessions.
     pub(crate) sessions: PathBuf,
     config: PathBuf,
+    layers: Vec<Layer>,
     saver: Option<Arc<dyn RuleSaver>>,
     tasks: Arc<Tasks>,
     cancellation: CancellationToken,
@@ -73,7 +76,7 @@ impl Workplace {
     }
 
     fn of(cwd: &Path, found: Found) -> Self {
-        let Found { mut policy, warnings, locations, disk, saver } = found;
+        let Found { mut policy, layers, warnings, locations, disk, saver } = found;
         let slug: String = cwd
             .to_string_lossy()
             .chars()
@@ -87,6 +90,7 @@ impl Workplace {
             disk,
             sessions: locations.state_dir().join("projects").join(slug),
             config: locations.config_dir(),
+            layers,
             saver,
             tasks: Arc::default(),
             cancellation: CancellationToken::new(),
@@ -183,6 +187,13 @@ impl Workplace {
         let mut pipeline = Pipeline::new(Arc::clone(&self.disk))
             .with_results(Arc::new(results))
             .with_clock(Arc::new(HostClock));
+        let (hooks, odd) = Hooks::new(&self.layers, self.hook_session(folder));
+        for warning in &odd {
+            warn(&warning_text(warning));
+        }
+        if !hooks.is_empty() {
+            pipeline = pipeline.with_hook(Arc::new(hooks));
+        }
         if let Some(keyboard) = Keyboard::open() {
             pipeline = pipeline.with_approver(Arc::new(AtTerminal::new(keyboard)));
             policy.headless = false;
@@ -191,6 +202,13 @@ impl Workplace {
             Watch::Nothing => pipeline,
             Watch::Trace => pipeline.with_observer(Arc::new(Trace)),
         }
+    }
+
+    fn hook_session(&self, folder: &Path) -> HookSession {
+        let mut session =
+            HookSession::new(&self.policy.original_cwd, &self.policy.home, std::env::vars_os());
+        session.transcript_path = Some(folder.join("log.jsonl"));
+        session
     }
 
     fn shared(&self, policy: Policy) -> SharedPolicy {

@@ -109,16 +109,9 @@ mod tests {
             .map(|tool| tool.name().to_owned())
             .collect();
         names.sort();
-        assert_eq!(names, [
-                "Agent",
-                "Bash",
-                "Edit",
-                "Glob",
-                "Grep",
-                "Read",
-                "TaskOutput",
-                "TaskStop",
-                "Write"
-            ]);
+        assert_eq!(
+            names,
+            ["Agent", "Bash", "Edit", "Glob", "Grep", "Read", "TaskOutput", "TaskStop", "Write"]
+        );
     }
 }

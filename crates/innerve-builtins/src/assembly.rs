@@ -8,12 +8,22 @@ use innerve_tool::{DefinitionError, DynTool, erase};
 use crate::FileAccess;
 use crate::agent::AgentTool;
 use crate::bash::{BashOptions, BashTool};
+#[cfg(feature = "multi-edit")]
+use crate::edit::MultiEditTool;
 use crate::edit::{EditTool, StaleEdits};
 use crate::glob::GlobTool;
 use crate::grep::GrepTool;
+#[cfg(feature = "notebook")]
+use crate::notebook::NotebookEditTool;
+#[cfg(feature = "plan")]
+use crate::plan::{EnterPlanModeTool, ExitPlanModeTool};
+#[cfg(feature = "question")]
+use crate::question::AskUserQuestionTool;
 use crate::read::ReadTool;
 #[cfg(feature = "task")]
 use crate::task::{TaskOutputTool, TaskStopTool};
+#[cfg(feature = "todo")]
+use crate::todo::TodoWriteTool;
 use crate::write::WriteTool;
 
 /// What the built-in tools of one agent need for its whole life.
@@ -40,7 +50,8 @@ pub struct Host {
 /// The built-in tools of one agent.
 pub fn builtins(host: &Host) -> Result<Vec<Arc<dyn DynTool>>, DefinitionError> {
     let Host { files, processes, spool, clock, tasks, spawner, bash, stale_edits } = host.clone();
-    let mut shell = BashTool::new(processes, spool, Arc::clone(&clock), bash);
+    let mut shell =
+        BashTool::new(processes, spool, Arc::clone(&clock), bash).with_files(files.clone());
     if let Some(tasks) = &tasks {
         shell = shell.with_tasks(Arc::clone(tasks));
     }
@@ -50,8 +61,18 @@ pub fn builtins(host: &Host) -> Result<Vec<Arc<dyn DynTool>>, DefinitionError> {
         erase(GlobTool::new(files.hidden.clone()))?,
         erase(GrepTool::new(files.hidden.clone()))?,
         erase(ReadTool::new(files.clone()))?,
-        erase(WriteTool::new(files))?,
+        erase(WriteTool::new(files.clone()))?,
     ];
+    #[cfg(feature = "multi-edit")]
+    tools.push(erase(MultiEditTool::new(files.clone()))?);
+    #[cfg(feature = "notebook")]
+    tools.push(erase(NotebookEditTool::new(files))?);
+    #[cfg(feature = "plan")]
+    tools.extend([erase(EnterPlanModeTool)?, erase(ExitPlanModeTool)?]);
+    #[cfg(feature = "question")]
+    tools.push(erase(AskUserQuestionTool)?);
+    #[cfg(feature = "todo")]
+    tools.push(erase(TodoWriteTool::new())?);
     #[cfg(feature = "task")]
     if let Some(tasks) = tasks {
         tools.push(erase(TaskOutputTool::new(Arc::clone(&tasks), clock))?);

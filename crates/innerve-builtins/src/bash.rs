@@ -8,6 +8,7 @@ mod environment;
 mod exit;
 mod image;
 mod run;
+mod sed;
 mod startup;
 mod text;
 
@@ -26,6 +27,8 @@ use serde_json::Value;
 
 use startup::Startup;
 
+use crate::access::FileAccess;
+
 pub use data::{BashImage, BashInput, BashOutput, BashProgress};
 
 /// The longest command, in bytes: what Linux takes as one argument (`MAX_ARG_STRLEN`), its NUL left off.
@@ -43,6 +46,7 @@ pub struct BashTool {
     spool: Arc<dyn OutputSpool>,
     clock: Arc<dyn Clock>,
     tasks: Option<Arc<dyn TaskRegistry>>,
+    files: Option<FileAccess>,
     options: BashOptions,
     startup: Startup,
 }
@@ -86,13 +90,20 @@ impl BashTool {
         options: BashOptions,
     ) -> Self {
         let startup = Startup::new(options.scratch.clone());
-        Self { processes, spool, clock, tasks: None, options, startup }
+        Self { processes, spool, clock, tasks: None, files: None, options, startup }
     }
 
     /// Lets commands run in the background, as tasks of `tasks`.
     #[must_use]
     pub fn with_tasks(mut self, tasks: Arc<dyn TaskRegistry>) -> Self {
         self.tasks = Some(tasks);
+        self
+    }
+
+    /// Shows what `sed -i` would make of a file of `files` before it is approved, and writes what was approved.
+    #[must_use]
+    pub fn with_files(mut self, files: FileAccess) -> Self {
+        self.files = Some(files);
         self
     }
 
@@ -115,8 +126,7 @@ impl Tool for BashTool {
 
     fn description(&self) -> String {
         let background = if self.tasks.is_some() {
-            "- For servers and other long work set `run_in_background`: the call returns at once with a task id and the \
-             file that the output goes to.\n"
+            "- For servers and other long work set `run_in_background`: you get a task id and the file of the output.\n"
         } else {
             ""
         };
@@ -139,9 +149,12 @@ impl Tool for BashTool {
     async fn call(
         &self,
         input: BashInput,
-        _approved: Option<Preview>,
+        approved: Option<Preview>,
         context: CallContext<BashProgress>,
     ) -> Result<ToolOutput<BashOutput>, ToolError> {
+        if let Some(preview) = approved {
+            return self.write_approved(preview, &input, &context).await;
+        }
         if input.run_in_background == Some(true) {
             self.start_in_background(&input, &context).await
         } else {
@@ -187,6 +200,14 @@ impl Tool for BashTool {
     fn facts(&self, input: &Value, _context: &CallContext, place: Place<'_>) -> CallFacts {
         from_call(self.name(), input, place)
             .unwrap_or_else(|| CallFacts::new(self.name(), input.clone()))
+    }
+
+    async fn preview(
+        &self,
+        input: &BashInput,
+        context: &CallContext,
+    ) -> Result<Option<Preview>, ToolError> {
+        self.sed_preview(input, context).await
     }
 
     fn is_concurrency_safe(&self, input: &BashInput) -> bool {

@@ -20,8 +20,12 @@ use crate::{code, paths};
 
 mod change;
 mod locate;
+#[cfg(feature = "multi-edit")]
+mod multi;
 
 pub use locate::MatchKind;
+#[cfg(feature = "multi-edit")]
+pub use multi::{EditStep, MultiEditInput, MultiEditOutput, MultiEditTool};
 
 /// A larger file is not edited.
 const MAX_BYTES: u64 = 1 << 30;
@@ -29,7 +33,7 @@ const MAX_BYTES: u64 = 1 << 30;
 /// Replaces a piece of text in a file, or makes a new file.
 #[derive(Clone, Debug)]
 pub struct EditTool {
-    access: FileAccess,
+    pub(crate) access: FileAccess,
     stale: StaleEdits,
 }
 
@@ -75,11 +79,11 @@ pub struct EditOutput {
 }
 
 /// What an edit will do.
-struct Plan {
-    before: Option<Vec<u8>>,
-    after: Vec<u8>,
-    replacements: usize,
-    matched: MatchKind,
+pub(crate) struct Plan {
+    pub(crate) before: Option<Vec<u8>>,
+    pub(crate) after: Vec<u8>,
+    pub(crate) replacements: usize,
+    pub(crate) matched: MatchKind,
 }
 
 impl EditTool {
@@ -126,7 +130,7 @@ impl EditTool {
     }
 
     /// The content of the file; `None` if there is none and one may be made.
-    async fn current(
+    pub(crate) async fn current(
         &self,
         path: &Path,
         may_create: bool,
@@ -166,7 +170,7 @@ impl EditTool {
     }
 
     /// Whether the file has changed since it was read, where that may be forgiven.
-    fn check_read(&self, path: &Path, content: &[u8]) -> Result<bool, ToolError> {
+    pub(crate) fn check_read(&self, path: &Path, content: &[u8]) -> Result<bool, ToolError> {
         let not_read = |what: &str| {
             Err(ToolError::new(code::NOT_READ, format!("`{}` {what}", path.display())))
         };
@@ -198,6 +202,16 @@ impl EditTool {
             Some(preview) => Plan::approved(preview, &input, &path)?,
             None => self.plan(&path, &input, &context.cwd).await?,
         };
+        self.carry_out(path, plan, &context).await
+    }
+
+    /// Writes what was planned; the caller holds the lock.
+    pub(crate) async fn carry_out(
+        &self,
+        path: PathBuf,
+        plan: Plan,
+        context: &CallContext<()>,
+    ) -> Result<EditOutput, ToolError> {
         let diff = Diff::between(plan.before.as_deref().unwrap_or_default(), &plan.after);
         let created = plan.before.is_none();
         let known = self.access.ledger.get(&path);
@@ -249,7 +263,7 @@ impl Tool for EditTool {
     fn description(&self) -> String {
         "Replaces text in a file that you have read. old_string must occur exactly once, with its indentation: add lines \
          around it until it is unique, or set replace_all. new_string is taken literally. Encoding and line endings are \
-         kept. An empty old_string makes a new file."
+         kept."
             .to_owned()
     }
 

@@ -12,10 +12,18 @@ pub mod glob;
 pub mod grep;
 #[cfg(feature = "host")]
 pub mod host;
+#[cfg(feature = "notebook")]
+pub mod notebook;
+#[cfg(feature = "plan")]
+pub mod plan;
+#[cfg(feature = "question")]
+pub mod question;
 #[cfg(feature = "read")]
 pub mod read;
 #[cfg(feature = "task")]
 pub mod task;
+#[cfg(feature = "todo")]
+pub mod todo;
 #[cfg(feature = "write")]
 pub mod write;
 
@@ -47,7 +55,14 @@ mod diff;
     expect(dead_code, reason = "each tool needs its part of it")
 )]
 mod paths;
-#[cfg(any(feature = "agent", feature = "grep"))]
+#[cfg(any(
+    feature = "agent",
+    feature = "grep",
+    feature = "multi-edit",
+    feature = "notebook",
+    feature = "question",
+    feature = "todo"
+))]
 mod schema;
 #[cfg(any(feature = "grep", feature = "glob"))]
 #[cfg_attr(not(feature = "grep"), expect(dead_code, reason = "Glob disregards ignore files"))]

@@ -15,6 +15,8 @@ mod end;
 mod output;
 #[path = "bash/processes.rs"]
 mod processes;
+#[path = "bash/sed.rs"]
+mod sed;
 #[path = "bash/spool.rs"]
 mod spool;
 #[path = "bash/tasks.rs"]

@@ -2,12 +2,16 @@
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
     clippy::string_slice,
     reason = "a test says no by a panic"
 )]
 
 #[path = "files/agent.rs"]
 mod agent;
+#[path = "files/conversation.rs"]
+mod conversation;
 #[path = "files/disk.rs"]
 mod disk;
 #[path = "files/edit.rs"]
@@ -18,6 +22,11 @@ mod glob;
 mod grep;
 #[path = "files/kit.rs"]
 mod kit;
+#[cfg(feature = "multi-edit")]
+#[path = "files/multi_edit.rs"]
+mod multi_edit;
+#[path = "files/notebook.rs"]
+mod notebook;
 #[path = "files/property.rs"]
 mod property;
 #[path = "files/read.rs"]

@@ -11,16 +11,16 @@ use serde_json::Map;
 pub struct BashInput {
     /// The command, as bash reads it.
     pub command: String,
-    /// How long it may take, in milliseconds.
+    /// Milliseconds it may take
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
-    /// What it does, in five to ten words for the person who watches.
+    /// What it does, in 5 to 10 words
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether to return at once and let it run on.
+    /// Return at once and let it run on
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_in_background: Option<bool>,
-    /// Asks to run outside of the sandbox, where there is one.
+    /// Run outside of the sandbox, if there is one
     #[serde(
         default,
         rename = "dangerouslyDisableSandbox",

@@ -45,7 +45,7 @@ pub struct TaskOutputInput {
     /// Wait until it ends (default true)
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<bool>,
-    /// How long to wait, in milliseconds (default 30000, at most 600000)
+    /// Milliseconds to wait (default 30000, at most 600000)
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
 }
@@ -153,8 +153,8 @@ impl Tool for TaskOutputTool {
     }
 
     fn description(&self) -> String {
-        "Tells how a background task stands and what it has put out since you last asked. Waits for its end unless block \
-         is false; you are told of the end in any case."
+        "Tells how a background task stands and what it has put out since you last asked. You are told of its end in any \
+         case."
             .to_owned()
     }
 

@@ -271,6 +271,7 @@ pub(crate) fn only_prints(name: &str, option: &str) -> bool {
         "--version" | "--help" => known,
         "-h" => matches!(name, "git" | "cargo" | "gh" | "kubectl" | "helm" | "rg" | "fd" | "uv"),
         "-v" => matches!(name, "node" | "npm"),
+        "-version" => matches!(name, "java" | "javac"),
         "-V" => {
             matches!(name, "python" | "python3" | "pip" | "pip3" | "cargo" | "rustc" | "rg" | "fd")
         }

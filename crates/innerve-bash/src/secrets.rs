@@ -79,12 +79,13 @@ fn is_secret_file(name: &str) -> bool {
     if KEY_FILES.iter().any(|file| may_be(name, file)) || may_be(name, ".env") {
         return true;
     }
-    match name.rsplit_once('.') {
-        Some((_, extension)) if KEY_EXTENSIONS.contains(&extension) => return true,
-        Some(_) => {}
+    let is_key = match name.rsplit_once('.') {
+        Some((_, extension)) => KEY_EXTENSIONS.contains(&extension),
         // `deploy_key`, `ssh_host_rsa_key`
-        None if name.ends_with("_key") || name.ends_with("-key") => return true,
-        None => {}
+        None => name.ends_with("_key") || name.ends_with("-key"),
+    };
+    if is_key {
+        return true;
     }
     match name.strip_prefix(".env") {
         Some(rest) if rest.is_empty() || rest.starts_with(['*', '?', '[']) => true,

@@ -224,8 +224,11 @@ impl Values {
     }
 
     fn nature(&self, name: &str) -> Nature {
-        if matches!(name, "HOME" | "PWD") {
-            return Nature::Tame;
+        match name {
+            "HOME" | "PWD" => return Nature::Tame,
+            // Numbers of processes, arguments and exit codes.
+            "$" | "!" | "#" | "?" => return Nature::Plain,
+            _ => {}
         }
         let known = self.natures.iter().find(|(known, _)| known == name);
         known.map_or(Nature::Wild, |(_, nature)| *nature)
@@ -261,6 +264,13 @@ impl Values {
                 WordPart::Variable(name) => self.nature(name) == Nature::Plain,
                 WordPart::Tilde(_) | WordPart::Glob(_) | WordPart::Other(_) => false,
             })
+    }
+
+    /// Whether a word is a pattern that is certain to become no option, however many files it names.
+    pub(crate) fn is_prefixed_pattern(word: &DynamicWord) -> bool {
+        let [WordPart::Literal(prefix), rest @ ..] = word.parts.as_slice() else { return false };
+        !prefix.starts_with('-')
+            && rest.iter().all(|part| matches!(part, WordPart::Literal(_) | WordPart::Glob(_)))
     }
 
     /// Whether a word holds a variable that was given the path of a secret.

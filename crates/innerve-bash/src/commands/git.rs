@@ -156,7 +156,7 @@ pub(super) const ROWS: &[Program] = &[
             formats_are_plain(parsed) && parsed.operands.iter().all(|word| word.literal().is_some_and(|text| text.contains(['@', '/']) || text == "HEAD"))
         })
         .examples(&["git reflog", "git reflog -10", "git reflog HEAD@{1}"], &["git reflog expire --all", "git reflog delete HEAD@{0}"]),
-    reads(&["git symbolic-ref"], "-q --short --quiet --recurse --no-recurse").check(|parsed| parsed.operands.len() == 1).examples(&["git symbolic-ref --short HEAD"], &["git symbolic-ref HEAD refs/heads/x", "git symbolic-ref -d X"]),
+    reads(&["git symbolic-ref"], "-q --short --quiet --recurse --no-recurse").check(|parsed| parsed.operands.len() == 1 && parsed.literal(0).is_some()).examples(&["git symbolic-ref --short HEAD"], &["git symbolic-ref refs/*", "git symbolic-ref HEAD refs/heads/x", "git symbolic-ref -d X"]),
     reads(&["git clean"], "-ndxXq -e= --dry-run --quiet --exclude=")
         .note("only with `-n`")
         .check(|parsed| parsed.has(&["-n", "--dry-run"]))

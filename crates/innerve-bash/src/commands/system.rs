@@ -50,6 +50,7 @@ pub(super) const ROWS: &[Program] = &[
          --types= --raw --real --submounts --tree",
     )
     .examples(&["findmnt -T ."], &["findmnt --frob"]),
+    shows(&["mount"], "-l -t=").careful().check(|parsed| parsed.operands.is_empty()).examples(&["mount", "mount -t ext4"], &["mount /mnt", "mount -a"]),
     shows(&["locale"], "-amck --all-locales --charmaps").examples(&["locale -a"], &["locale --frob"]),
     shows(&["cal", "ncal"], "-13yjmMswhb -nABm=").examples(&["cal -3"], &["cal --frob"]),
     shows(&["getconf", "uuidgen", "hostid"], "-artv --random --time").examples(&["getconf PAGESIZE", "uuidgen"], &["uuidgen --frob"]),

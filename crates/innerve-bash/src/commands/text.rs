@@ -167,7 +167,7 @@ pub(super) const ROWS: &[Program] = &[
         .gnu()
         .note("a second operand is written")
         .check(at_most_one)
-        .examples(&["uniq -c", "uniq -d names.txt", "uniq \"$f\""], &["uniq a b", "uniq $f", "uniq -- a b"]),
+        .examples(&["uniq -c", "uniq -d names.txt", "uniq \"$f\""], &["uniq a b", "uniq $f", "uniq -- a b", "uniq src/*"]),
     Program::writes(&["uniq"], uniq_options!(), Operands::Copy)
         .gnu()
         .check(|parsed| parsed.operands.len() == 2)
@@ -182,8 +182,8 @@ pub(super) const ROWS: &[Program] = &[
         .careful()
         .note("`-o` writes; `-T` writes temporary files there; `--compress-program` runs a program")
         .examples(
-            &["sort -rn a", "sort -t, -k2,2n a.csv", "sort -u --rev a", "sort \"./$x\""],
-            &["sort -o b a", "sort -ob a", "sort -no b a", "sort --outp=b a", "sort --comp=x a", "sort -T d a", "sort \"$x\"", "sort *.txt", "sort a --o b"],
+            &["sort -rn a", "sort -t, -k2,2n a.csv", "sort -u --rev a", "sort \"./$x\"", "sort src/*.txt"],
+            &["sort -o b a", "sort -ob a", "sort -no b a", "sort --outp=b a", "sort --comp=x a", "sort -T d a", "sort \"$x\"", "sort *.txt", "sort src/$x*", "sort a --o b"],
         ),
     Program::writes(&["sort"], concat!(sort_options!(), " -o=> --output=>"), Operands::Read)
         .gnu()

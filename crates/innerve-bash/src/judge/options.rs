@@ -140,7 +140,9 @@ impl Grammar<'_> {
                         }
                         _ => None,
                     };
-                    if !harmless && !self.values.is_single(value) {
+                    let bounded =
+                        self.values.is_single(value) || Values::is_prefixed_pattern(value);
+                    if !harmless && !bounded {
                         parsed.doubt = true;
                     }
                     if let Some(option) = option {

@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
@@ -421,5 +422,101 @@ fn an_allow_rule_without_effect_is_a_warning_and_a_deny_rule_without_effect_an_e
         ("allow Read(/etc/x)", Severity::Warning),
     ] {
         assert_eq!(lint(&policy(rules)).first().unwrap().severity, severity, "{rules}");
+    }
+}
+
+/// Rules over few words, so that they often speak of the same commands.
+fn any_rule() -> impl Strategy<Value = String> {
+    let word = prop_oneof![
+        4 => Just("npm"), 2 => Just("sudo"), 2 => Just("python"), 2 => Just("git"), 1 => Just("timeout"),
+    ];
+    let rest = prop::collection::vec(
+        prop_oneof![3 => Just("*"), 2 => Just("run"), 2 => Just("x"), 1 => Just("-c"), 1 => Just("5")],
+        0..3,
+    );
+    let command = (word, rest).prop_map(|(word, rest)| format!("Bash({word} {})", rest.join(" ")));
+    let path = prop_oneof![
+        Just("src/**"),
+        Just("src/*.rs"),
+        Just("**"),
+        Just("a"),
+        Just("src/a"),
+        Just("/src/**")
+    ];
+    let rule = prop_oneof![
+        6 => command,
+        2 => path.clone().prop_map(|path| format!("Edit({path})")),
+        1 => path.prop_map(|path| format!("Read({path})")),
+        1 => prop_oneof![Just("Bash"), Just("Edit"), Just("Bash(x && npm *)"), Just("Bash(A=1 npm *)")]
+            .prop_map(str::to_owned),
+    ];
+    let behavior = prop_oneof![3 => Just("allow"), 1 => Just("ask"), 1 => Just("deny")];
+    (behavior, rule).prop_map(|(behavior, rule)| format!("{behavior} {rule}"))
+}
+
+const CALLS: &[(&str, &str)] = &[
+    ("Bash", "npm"),
+    ("Bash", "npm run"),
+    ("Bash", "npm run x"),
+    ("Bash", "npm x x"),
+    ("Bash", "git x"),
+    ("Bash", "git -c x"),
+    ("Bash", "sudo x"),
+    ("Bash", "sudo npm run"),
+    ("Bash", "python x"),
+    ("Bash", "python -c x"),
+    ("Bash", "timeout 5 npm x"),
+    ("Bash", "timeout 5 npm run && git run"),
+    ("Bash", "x && npm run"),
+    ("Bash", "A=1 npm x"),
+    ("Edit", "src/a"),
+    ("Edit", "src/a.rs"),
+    ("Edit", "src/b/a"),
+    ("Edit", "a"),
+    ("Edit", "/etc/a"),
+    ("Read", "/etc/a"),
+    ("Read", "src/a.rs"),
+];
+
+proptest! {
+    /// What lint calls idle can go: nothing is decided otherwise without it.
+    #[test]
+    fn a_rule_without_effect_can_be_removed(rules in prop::collection::vec(any_rule(), 1..5)) {
+        let all = policy(&rules.join("; "));
+        for finding in lint(&all) {
+            let is_idle = matches!(
+                finding.code,
+                LintCode::Shadowed | LintCode::Duplicate | LintCode::Redundant | LintCode::NeverMatches
+                    | LintCode::NeverWins | LintCode::PrefixNotHonoured
+            );
+            // A wrapper is free once what is inside is allowed, so a rule about it decides nothing but the wording.
+            if !is_idle {
+                continue;
+            }
+            let line = finding.origin.line;
+            let rest: Vec<&str> = rules
+                .iter()
+                .zip(1..)
+                .filter(|(_, number)| Some(*number) != line)
+                .map(|(rule, _)| rule.as_str())
+                .collect();
+            for mode in [PermissionMode::Default, PermissionMode::Auto, PermissionMode::AcceptEdits] {
+                let with = Policy { mode, headless: false, ..all.clone() };
+                let without = Policy { mode, headless: false, ..policy(&rest.join("; ")) };
+                for (tool, subject) in CALLS {
+                    let input = json!({ "command": subject, "file_path": subject });
+                    let decide = |policy: &Policy| {
+                        let place = Place { cwd: &policy.cwd, home: &policy.home, disk: &NoDisk };
+                        let call = facts::from_call(tool, &input, place).unwrap();
+                        resolve(policy, &call, &Voices::default()).verdict
+                    };
+                    prop_assert_eq!(
+                        decide(&with), decide(&without),
+                        "{:?} is said to be {}, yet {} `{}` in {:?} is decided otherwise without it",
+                        &finding.rule, finding.code, tool, subject, mode
+                    );
+                }
+            }
+        }
     }
 }

@@ -16,6 +16,8 @@ pub(crate) struct Conversation {
     pub(crate) replacements: ReplacementState,
     pub(crate) log: SessionLog,
     seen: HashSet<ToolUseId>,
+    /// How it was opened, until hooks were told.
+    pub(crate) opened: Option<&'static str>,
     /// The tasks in the background whose end is no news.
     told: BTreeSet<TaskId>,
 }
@@ -38,6 +40,7 @@ impl Conversation {
             replacements: ReplacementState::default(),
             log,
             seen: HashSet::new(),
+            opened: Some("startup"),
             told: ended(env.tasks.as_ref()),
         })
     }
@@ -49,6 +52,7 @@ impl Conversation {
             seen: tool_use_ids(&transcript.messages),
             replacements: ReplacementState::resume(&transcript.messages, transcript.replacements),
             messages: transcript.messages,
+            opened: Some("resume"),
             log,
             told: ended(env.tasks.as_ref()),
         };

@@ -83,6 +83,8 @@ pub enum Transition {
     TruncatedRecovery,
     /// The provider paused a long turn.
     PauseTurn,
+    /// A hook kept the run from ending.
+    StopHookBlocking,
 }
 
 /// How a run ended.

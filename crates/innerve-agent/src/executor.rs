@@ -1,6 +1,6 @@
 //! Runs the tool uses of one response: each starts as soon as its block is complete and the schedule lets it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -26,6 +26,8 @@ pub(crate) struct Executor {
     tasks: HashMap<task::Id, usize>,
     /// Calls that wait for nobody.
     unscheduled: Vec<usize>,
+    /// Calls that have ended and whose changes do not hold yet.
+    undue: BTreeSet<usize>,
     /// Why nothing more may start.
     closed: Option<&'static str>,
 }
@@ -48,6 +50,7 @@ impl Executor {
             running: JoinSet::new(),
             tasks: HashMap::new(),
             unscheduled: Vec::new(),
+            undue: BTreeSet::new(),
             closed: None,
         }
     }
@@ -104,6 +107,7 @@ impl Executor {
                 self.close("not executed: an earlier call of this response ended the turn");
             }
             self.settled.insert(index, settled);
+            self.undue.insert(index);
             let elapsed = self.started.get(&index).map_or(Duration::ZERO, Instant::elapsed);
             return Some(Ended { index, elapsed });
         }
@@ -135,9 +139,14 @@ impl Executor {
         self.requested.get(index).map(|requested| &requested.tool_use)
     }
 
-    /// Whether a call ran alone, so that its changes hold before the next one starts.
-    pub(crate) fn ran_alone(&self, index: usize) -> bool {
-        !self.schedule.is_safe(index)
+    /// The calls whose changes hold from now on: none while anything runs, so that no call changes what those beside it
+    /// see, then all that have ended since the last time, in the order of the calls.
+    pub(crate) fn due(&mut self) -> Vec<usize> {
+        if self.is_running() {
+            Vec::new()
+        } else {
+            std::mem::take(&mut self.undue).into_iter().collect()
+        }
     }
 
     /// How many calls there are.

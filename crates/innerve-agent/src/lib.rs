@@ -6,6 +6,7 @@ mod config;
 mod conversation;
 mod event;
 mod executor;
+mod hooks;
 mod log;
 mod looping;
 mod policy;

@@ -42,9 +42,11 @@ pub(crate) struct Looping<'a> {
 /// What an iteration starts from; made anew each time, never patched.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct State {
-    max_tokens: Option<u32>,
-    recoveries: u32,
-    pauses: u32,
+    pub(crate) max_tokens: Option<u32>,
+    pub(crate) recoveries: u32,
+    pub(crate) pauses: u32,
+    /// Times in a row that hooks kept the run from ending.
+    pub(crate) stop_blocks: u32,
 }
 
 /// How an iteration ends.
@@ -92,6 +94,10 @@ impl Looping<'_> {
         // Without a prompt the conversation goes on from where it is.
         let mut prompt = prompt;
         if !prompt.is_empty() {
+            if let Err(why) = self.hear_prompt(&mut prompt).await {
+                let message = format!("a hook refused the prompt: {why}");
+                return Terminal { reason: TerminalReason::HookStopped, message };
+            }
             prompt.extend(self.task_news());
             if let Err(error) = self.conversation.push_user(prompt) {
                 return session_error(&error);
@@ -129,7 +135,7 @@ impl Looping<'_> {
         self.env.spending.add(&self.env.config.model, &response.usage);
 
         if executor.len() > 0 {
-            return self.finish_tools(response, executor).await;
+            return self.finish_tools(response, executor, state).await;
         }
         self.finish_text(response, state, capabilities.max_output_tokens).await
     }
@@ -202,7 +208,7 @@ impl Looping<'_> {
             | StopReason::PauseTurn
             | StopReason::Other(_) => {
                 self.keep(response.blocks).await?;
-                Ok(end(TerminalReason::Completed, ""))
+                self.hear_stop(state).await
             }
         }
     }
@@ -230,7 +236,7 @@ impl Looping<'_> {
     }
 
     /// Tells the model something that no person wrote.
-    async fn note(&mut self, text: impl Into<String>) -> Result<(), LogError> {
+    pub(crate) async fn note(&mut self, text: impl Into<String>) -> Result<(), LogError> {
         let message = Message::user(text);
         self.conversation.push(message.clone())?;
         self.tell(AgentEvent::User(message)).await;

@@ -15,10 +15,17 @@ pub trait RuleSaver: Send + Sync {
 
 /// The policy of one agent.
 pub struct SharedPolicy {
-    base: Arc<Mutex<Arc<Policy>>>,
+    base: Arc<Mutex<Base>>,
     own: Mutex<Own>,
     saver: Option<Arc<dyn RuleSaver>>,
     disk: Option<Arc<dyn PathFacts>>,
+}
+
+/// What all agents of a session share.
+struct Base {
+    policy: Arc<Policy>,
+    /// Directories that were granted in this session, besides those that settings name.
+    granted: Vec<PathBuf>,
 }
 
 struct Own {
@@ -59,7 +66,7 @@ impl SharedPolicy {
     pub fn child(&self, cwd: PathBuf, wanted: Option<PermissionMode>) -> Self {
         let current = self.current();
         // The base is taken afterwards, so that no rule that is added meanwhile is missed.
-        let base = Arc::clone(&lock(&self.base));
+        let base = Arc::clone(&lock(&self.base).policy);
         let mode = wanted.filter(|mode| is_no_looser(&current, *mode)).unwrap_or(current.mode);
         // Plan mode holds nothing back where permissions may be bypassed, so that a child that asks for it may not.
         let may_bypass = current.bypass_available && mode == current.mode;
@@ -106,17 +113,20 @@ impl SharedPolicy {
     /// Adds working directories for the whole session.
     pub fn add_directories(&self, directories: &[PathBuf]) {
         let mut base = lock(&self.base);
-        let mut policy = (**base).clone();
+        let mut policy = (*base.policy).clone();
         for directory in directories {
+            if !base.granted.contains(directory) {
+                base.granted.push(directory.clone());
+            }
             if !policy.additional_directories.contains(directory) {
                 policy.additional_directories.push(directory.clone());
             }
         }
-        *base = Arc::new(policy);
+        base.policy = Arc::new(policy);
     }
 
     fn change(&self, change: impl FnOnce(&mut Own)) {
-        let base = Arc::clone(&lock(&self.base));
+        let base = Arc::clone(&lock(&self.base).policy);
         let mut own = lock(&self.own);
         change(&mut own);
         own.remake(base, self.disk.as_deref());
@@ -141,7 +151,7 @@ impl Own {
 
 impl PolicySource for SharedPolicy {
     fn current(&self) -> Arc<Policy> {
-        let base = Arc::clone(&lock(&self.base));
+        let base = Arc::clone(&lock(&self.base).policy);
         let mut own = lock(&self.own);
         if !Arc::ptr_eq(&base, &own.seen) {
             own.remake(base, self.disk.as_deref());
@@ -161,11 +171,11 @@ impl PolicySource for SharedPolicy {
         }
         {
             let mut base = lock(&self.base);
-            let mut policy = (**base).clone();
+            let mut policy = (*base.policy).clone();
             for rule in rules {
                 policy.rules.push(rule);
             }
-            *base = Arc::new(policy);
+            base.policy = Arc::new(policy);
         }
         match (grant.scope, &self.saver) {
             (GrantScope::Session, _) => Ok(()),
@@ -254,6 +264,59 @@ mod tests {
         let grant = Grant { scope: GrantScope::Always, rules: vec!["Bash(make)".to_owned()] };
         assert!(policy.remember(&grant).is_err());
         assert_eq!(policy.current().rules.rules().len(), 1);
+    }
+
+    fn rule(text: &str, behavior: Behavior, source: RuleSource) -> Rule {
+        Rule::parse(text, behavior, Origin::inline(source, "/repo")).unwrap()
+    }
+
+    fn texts(policy: &SharedPolicy) -> Vec<String> {
+        policy.current().rules.rules().iter().map(|rule| rule.text().to_owned()).collect()
+    }
+
+    #[test]
+    fn settings_that_are_loaded_again_keep_what_the_session_granted() {
+        let mut policy = Policy { headless: false, ..Policy::new("/repo", "/home/u") };
+        policy.rules.push(rule("Bash(old)", Behavior::Allow, RuleSource::User));
+        policy.additional_directories.push("/data/old".into());
+        let parent = SharedPolicy::new(policy, None);
+        let child = parent.child("/repo/a".into(), Some(PermissionMode::Plan));
+        let grant = Grant { scope: GrantScope::Session, rules: vec!["Bash(make *)".to_owned()] };
+        parent.remember(&grant).unwrap();
+        parent.add_directories(&["/granted".into()]);
+        parent.set_mode(PermissionMode::AcceptEdits);
+        parent.set_cwd(Path::new("/repo/b"));
+
+        let mut settings = Policy::new("/repo", "/home/u");
+        settings.rules.push(rule("Bash(rm *)", Behavior::Deny, RuleSource::User));
+        settings.ask_secret_reads = false;
+        parent.reload(settings);
+        for policy in [&parent, &child] {
+            assert_eq!(texts(policy), ["Bash(rm *)", "Bash(make *)"]);
+            assert_eq!(policy.current().additional_directories, [Path::new("/granted")]);
+            assert!(!policy.current().headless && !policy.current().ask_secret_reads);
+        }
+        assert_eq!(parent.current().mode, PermissionMode::AcceptEdits);
+        assert_eq!(parent.current().cwd, Path::new("/repo/b"));
+        assert_eq!(child.current().mode, PermissionMode::Plan);
+    }
+
+    #[test]
+    fn settings_that_take_bypassing_away_end_it() {
+        let bypass = Policy {
+            bypass_available: true,
+            mode: PermissionMode::BypassPermissions,
+            ..Policy::new("/repo", "/home/u")
+        };
+        let policy = SharedPolicy::new(bypass.clone(), None);
+        policy.reload(bypass);
+        assert_eq!(policy.current().mode, PermissionMode::BypassPermissions);
+        policy.reload(Policy::new("/repo", "/home/u"));
+        assert_eq!(policy.current().mode, PermissionMode::Default);
+        // Nor does the end of plan mode bring it back.
+        policy.set_mode(PermissionMode::Plan);
+        policy.leave_plan();
+        assert_eq!(policy.current().mode, PermissionMode::Default);
     }
 
     #[test]

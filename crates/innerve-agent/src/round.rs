@@ -1,10 +1,11 @@
 //! A round of tools: start them, wait for them, send their results, apply what they change.
 
-use innerve_pipeline::{Outcome, Settled, StopRequest};
-use innerve_protocol::{ContentBlock, Message, Role};
+use innerve_pipeline::{HookEventName, Outcome, PolicySource as _, StopRequest};
+use innerve_protocol::{ContentBlock, Message, Role, ToolUse};
 use innerve_tool::SessionChange;
 
 use crate::executor::{Ended, Executor};
+use crate::hooks::batch_fields;
 use crate::looping::{Looping, Next, State, end};
 use crate::response::Response;
 use crate::{AgentEvent, LogError, Record, TerminalReason, ToolReport, Transition};
@@ -25,14 +26,18 @@ impl Looping<'_> {
         &mut self,
         response: Response,
         mut executor: Executor,
+        state: State,
     ) -> Result<Next, LogError> {
         if response.interrupted {
             executor.interrupt();
         }
+        let calls: Vec<ToolUse> =
+            response.blocks.iter().filter_map(ContentBlock::as_tool_use).cloned().collect();
         self.keep(response.blocks).await?;
         let interrupted = self.drain(&mut executor).await? || response.interrupted;
 
         let settled = executor.finish();
+        let batch = batch_fields(&settled, &calls);
         let mut content: Vec<ContentBlock> = Vec::new();
         let mut notes: Vec<ContentBlock> = Vec::new();
         let mut stop = None;
@@ -42,6 +47,11 @@ impl Looping<'_> {
             stop = stop.or(call.stop);
         }
         content.append(&mut notes);
+        if !interrupted {
+            let heard = self.hear(HookEventName::PostToolBatch, batch).await;
+            content.extend(heard.context.into_iter().map(ContentBlock::text));
+            stop = stop.or(heard.stop.or(heard.blocked).map(StopRequest::HookStopped));
+        }
         content.append(&mut self.task_news());
         if response.error.is_some() {
             content.push(ContentBlock::text(
@@ -83,7 +93,9 @@ impl Looping<'_> {
                 format!("the limit of {} rounds was reached", self.turns),
             ));
         }
-        Ok(Next::Continue(State::default(), Transition::NextTurn))
+        // Hooks that keep a run from ending are counted over its rounds, or it might never end.
+        let next = State { stop_blocks: state.stop_blocks, ..State::default() };
+        Ok(Next::Continue(next, Transition::NextTurn))
     }
 
     /// Waits for all tools; says whether a person stopped them.
@@ -124,16 +136,9 @@ impl Looping<'_> {
         for notice in &settled.notices {
             self.tell(AgentEvent::Warning(notice.clone())).await;
         }
-        if settled.changes.iter().any(concerns_the_loop) {
-            if executor.ran_alone(ended.index) {
-                self.apply(&settled);
-            } else {
-                // A call that runs beside others must not change what they see.
-                let text = format!(
-                    "{} ran beside others; its changes to the session were ignored",
-                    settled.tool
-                );
-                self.tell(AgentEvent::Warning(text)).await;
+        for index in executor.due() {
+            if let Some(changes) = executor.settled(index).map(|settled| settled.changes.clone()) {
+                self.apply(&changes).await;
             }
         }
         self.tell(AgentEvent::ToolEnded(ToolReport {
@@ -150,31 +155,22 @@ impl Looping<'_> {
         self.start_tools(executor).await
     }
 
-    fn apply(&self, settled: &Settled) {
-        for change in &settled.changes {
+    async fn apply(&mut self, changes: &[SessionChange]) {
+        for change in changes {
             match change {
                 SessionChange::SetMode(mode) => self.env.policy.set_mode(*mode),
                 SessionChange::LeavePlan => self.env.policy.leave_plan(),
                 SessionChange::SetCwd(cwd) | SessionChange::SetRoot(cwd) => {
+                    let old = self.env.policy.current().cwd.clone();
                     self.env.policy.set_cwd(cwd);
+                    self.hear_moved(&old, cwd).await;
                 }
                 SessionChange::AddDirectories(directories) => {
                     self.env.policy.add_directories(directories);
                 }
+                // Tools keep these themselves.
                 SessionChange::LoadTools(_) | SessionChange::SetTodos(_) => {}
             }
         }
-    }
-}
-
-/// Whether the loop has to do something about a change. What tools keep themselves is none of its business.
-fn concerns_the_loop(change: &SessionChange) -> bool {
-    match change {
-        SessionChange::SetMode(_)
-        | SessionChange::LeavePlan
-        | SessionChange::SetCwd(_)
-        | SessionChange::SetRoot(_)
-        | SessionChange::AddDirectories(_) => true,
-        SessionChange::LoadTools(_) | SessionChange::SetTodos(_) => false,
     }
 }

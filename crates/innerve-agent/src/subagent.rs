@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use innerve_pipeline::HookEventName;
 use innerve_protocol::{AgentId, ContentBlock, ToolUseId, Usage};
 use innerve_tool::port::{
     AgentType, Isolation, SubagentError, SubagentOutcome, SubagentRequest, SubagentSpawner,
@@ -16,6 +17,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use crate::agents::{AGENTS, AgentDefinition, DEFAULT_AGENT, agent_types};
+use crate::hooks::object;
 use crate::session::ChildSeat;
 use crate::{Agent, AgentConfig, AgentEvent, RunSummary, SessionEnv, TerminalReason};
 
@@ -64,7 +66,14 @@ impl Spawner {
         });
         let agent = Agent::typed(env, definition)
             .map_err(|error| SubagentError::Failed(error.to_string()))?;
-        let work = Work { agent, agent_id: agent_id.clone(), prompt: request.prompt, seat };
+        let mut prompt = Vec::new();
+        let fields = object(json!({ "agent_id": agent_id, "agent_type": definition.name }));
+        let (heard, notices) = self.parent.hear(HookEventName::SubagentStart, fields).await;
+        for notice in notices {
+            let _dropped = self.events.try_send(AgentEvent::Warning(notice));
+        }
+        prompt.extend(heard.context.into_iter().chain([request.prompt]).map(ContentBlock::text));
+        let work = Work { agent, agent_id: agent_id.clone(), prompt, seat };
         if !request.background {
             return work.finish(&self.events, &context.tool_use_id).await;
         }
@@ -106,7 +115,7 @@ impl SubagentSpawner for Spawner {
 struct Work {
     agent: Agent,
     agent_id: AgentId,
-    prompt: String,
+    prompt: Vec<ContentBlock>,
     seat: Running,
 }
 
@@ -122,7 +131,7 @@ impl Work {
         let mut tool_uses = 0;
         let mut usage = Usage::default();
         let before = agent.env().spending.usage();
-        let mut run = agent.run(vec![ContentBlock::text(prompt)]);
+        let mut run = agent.run(prompt);
         let mut summary = None;
         while let Some(event) = run.next().await {
             if matches!(event, AgentEvent::ToolStarted(_)) {

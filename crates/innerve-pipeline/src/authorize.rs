@@ -428,7 +428,7 @@ fn denied(tool: &str, reason: &Reason, resolution: &Resolution) -> String {
         [rule] => text.push_str(&format!(" The user can allow it with the rule {rule}.")),
         // One rule for each part that lacks one.
         rules => {
-            text.push_str(&format!(" The user can allow it with the rules {}.", rules.join(", ")))
+            text.push_str(&format!(" The user can allow it with the rules {}.", rules.join(", ")));
         }
     }
     text.push_str(" Do not try to get the same effect in another way; go on with what you may do, or say what you need.");

@@ -8,7 +8,7 @@ use innerve_permission::Policy;
 use serde_json::{Map, Value};
 
 use crate::pipeline::Call;
-use crate::{Hook, HookDecision, HookEvent, HookEventName, HookOutcome};
+use crate::{Hook, HookDecision, HookEvent, HookEventName, HookOutcome, Pipeline};
 
 /// What hooks said besides their decisions, over all events of a call.
 #[derive(Debug, Default)]
@@ -21,25 +21,25 @@ pub(crate) struct Remarks {
     pub(crate) stop: Option<String>,
 }
 
+impl Pipeline {
+    /// Runs all hooks that listen to an event, at the same time, and combines their words in the order of
+    /// configuration. Events of calls are told by the steps themselves; this is for those of a session.
+    pub async fn hear(&self, event: HookEvent) -> HookOutcome {
+        let hooks = self.hooks.iter().map(AsRef::as_ref);
+        let listening = hooks.filter(|hook| listens(*hook, event.name, event.tool.as_deref()));
+        let runs = listening.map(|hook| speak(hook, event.clone()));
+        join_all(runs).await.into_iter().fold(HookOutcome::default(), HookOutcome::and)
+    }
+}
+
 impl Call<'_> {
-    /// Runs all hooks that listen, at the same time, and combines their words in the order of configuration. Their
-    /// texts are kept for the end of the call, whatever that is.
+    /// Tells hooks of an event of this call. Their texts are kept for the end of the call, whatever that is.
     pub(crate) async fn hear(
         &mut self,
         name: HookEventName,
         policy: &Policy,
         mut fields: Map<String, Value>,
     ) -> HookOutcome {
-        let listening: Vec<&dyn Hook> = self
-            .pipeline
-            .hooks
-            .iter()
-            .map(AsRef::as_ref)
-            .filter(|hook| listens(*hook, name, &self.name))
-            .collect();
-        if listening.is_empty() {
-            return HookOutcome::default();
-        }
         fields.insert("tool_use_id".to_owned(), Value::String(self.id.to_string()));
         let event = HookEvent {
             name,
@@ -50,9 +50,7 @@ impl Call<'_> {
             tool: Some(self.name.clone()),
             fields,
         };
-        let runs = listening.into_iter().map(|hook| speak(hook, event.clone()));
-        let mut outcome =
-            join_all(runs).await.into_iter().fold(HookOutcome::default(), HookOutcome::and);
+        let mut outcome = self.pipeline.hear(event).await;
         self.remarks.context.append(&mut outcome.context);
         self.remarks.notices.append(&mut outcome.messages);
         if let Some(why) = outcome.stop.take() {
@@ -75,8 +73,8 @@ async fn speak(hook: &dyn Hook, event: HookEvent) -> HookOutcome {
 }
 
 /// A hook that cannot say whether it listens is asked.
-fn listens(hook: &dyn Hook, name: HookEventName, tool: &str) -> bool {
-    catch_unwind(AssertUnwindSafe(|| hook.listens(name, Some(tool)))).unwrap_or_else(|payload| {
+fn listens(hook: &dyn Hook, name: HookEventName, tool: Option<&str>) -> bool {
+    catch_unwind(AssertUnwindSafe(|| hook.listens(name, tool))).unwrap_or_else(|payload| {
         drop(payload);
         true
     })

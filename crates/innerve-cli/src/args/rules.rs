@@ -41,7 +41,7 @@ pub(crate) struct RulesListArguments {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exits 1 when something is an error: a rule that allows anything, or a deny or ask rule that protects\nnothing. With warnings only it exits 0.\n\nExamples:\n  innerve rules lint\n  innerve rules lint .claude/settings.json\n  innerve rules lint --json | jq -r '.[] | \"\\(.code) \\(.rule)\"'"
+    after_help = "Exits 1 when something is an error: a rule that allows anything, or a deny or ask rule that protects nothing. With warnings only it exits 0.\n\nExamples:\n  innerve rules lint\n  innerve rules lint .claude/settings.json\n  innerve rules lint --json | jq -r '.[] | \"\\(.code) \\(.rule)\"'"
 )]
 pub(crate) struct RulesLintArguments {
     /// A settings file in place of those that count here.
@@ -56,7 +56,7 @@ pub(crate) struct RulesLintArguments {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The file holds a list of cases, or {\"settings\": …, \"cases\": […]}; comments and trailing commas are fine:\n\n  [\n    {\"command\": \"npm test\", \"expect\": \"allow\"},\n    {\"name\": \"no pushes\", \"command\": \"git push -f\", \"expect\": \"deny\"},\n    {\"tool\": \"Edit\", \"input\": {\"file_path\": \"src/a.rs\"}, \"mode\": \"acceptEdits\", \"expect\": \"allow\"}\n  ]\n\nA case has `expect` (allow, ask, deny, classify) and `command`, or `tool` with `input`; and if need be `name`, `mode`\n(default: default), `cwd` (default: this directory) and `settings`: a settings object, the path of a settings file,\nor a list as `innerve check --jsonl` takes it. Without `settings` those on disk count, with the workspace taken as\ntrusted; with `settings` no file is read but the one that they name.\n\nExits 0 when all cases come out as expected, 1 when one does not, 2 when the file cannot be read.\n\nExample:\n  innerve rules test policy-cases.jsonc"
+    after_help = "The file holds a list of cases, or {\"settings\": …, \"cases\": […]}; comments and trailing commas are fine:\n\n  [\n    {\"command\": \"npm test\", \"expect\": \"allow\"},\n    {\"name\": \"no pushes\", \"command\": \"git push -f\", \"expect\": \"deny\"},\n    {\"tool\": \"Edit\", \"input\": {\"file_path\": \"src/a.rs\"}, \"mode\": \"acceptEdits\", \"expect\": \"allow\"}\n  ]\n\nA case has `expect` (allow, ask, deny, classify) and `command`, or `tool` with `input`; and if need be `name`, `mode` (default: default), `cwd` (default: this directory) and `settings`: a settings object, the path of a settings file, or a list as `innerve check --jsonl` takes it. Without `settings` those on disk count, with the workspace taken as trusted; with `settings` no file is read but the one that they name.\n\nExits 0 when all cases come out as expected, 1 when one does not, 2 when the file cannot be read.\n\nExample:\n  innerve rules test policy-cases.jsonc"
 )]
 pub(crate) struct RulesTestArguments {
     /// The file.
@@ -70,7 +70,7 @@ pub(crate) struct RulesTestArguments {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Reads innerve's session logs and the transcripts of Claude Code (JSON lines); a directory stands for the\ntranscripts in it. Each tool use is judged by the settings of the directory its session started in.\n\nExamples:\n  innerve rules replay\n  innerve rules replay ~/.claude/projects/-home-me-project --json\n  innerve rules replay --against proposed.json"
+    after_help = "Reads innerve's session logs and the transcripts of Claude Code (JSON lines); a directory stands for the transcripts in it. Each tool use is judged by the settings of the directory its session started in.\n\nExamples:\n  innerve rules replay\n  innerve rules replay ~/.claude/projects/-home-me-project --json\n  innerve rules replay --against proposed.json"
 )]
 pub(crate) struct RulesReplayArguments {
     /// Transcripts, directories of them, or ids of innerve's sessions; default: all sessions of this directory.
@@ -88,7 +88,7 @@ pub(crate) struct RulesReplayArguments {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Reads the JSON of a PreToolUse hook on standard input and answers on standard output. In Claude Code's settings:\n\n  {\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"innerve hook\"}]}]}}\n\nIt says allow for what innerve allows, deny for what a rule denies, and ask where a rule, a secret, a protected or\ncritical path or the analysis of the command asks for it. It says nothing where nothing speaks for or against a\ncall, so that the host decides; the host's own deny and ask rules hold in any case. When it fails it says\nnothing and exits 0, or ask when the user's or the managed settings hold \"onError\": \"ask\".\n\nExample:\n  echo '{\"hook_event_name\":\"PreToolUse\",\"cwd\":\"/tmp\",\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"ls\"}}' | innerve hook"
+    after_help = "Reads the JSON of a PreToolUse hook on standard input and answers on standard output. In Claude Code's settings:\n\n  {\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"innerve hook\"}]}]}}\n\nIt says allow for what innerve allows, deny for what a rule denies, and ask where a rule, a secret, a protected or critical path or the analysis of the command asks for it. It says nothing where nothing speaks for or against a call, so that the host decides; the host's own deny and ask rules hold in any case. When it fails it says nothing and exits 0, or ask when the user's or the managed settings hold \"onError\": \"ask\".\n\nExample:\n  echo '{\"cwd\":\"/tmp\",\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"ls\"}}' | innerve hook"
 )]
 pub(crate) struct HookArguments {
     /// The host.

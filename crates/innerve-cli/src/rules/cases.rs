@@ -152,7 +152,7 @@ impl Stage<'_> {
             Some(mode) => {
                 mode.parse().map_err(|error: innerve_permission::UnknownMode| error.to_string())?
             }
-            None => PermissionMode::Default,
+            None => self.arguments.permission_mode.unwrap_or_default(),
         };
         policy.bypass_available |= policy.mode == PermissionMode::BypassPermissions;
         policy.follow_links(&DiskPaths);

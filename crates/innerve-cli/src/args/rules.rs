@@ -88,7 +88,7 @@ pub(crate) struct RulesReplayArguments {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Reads the JSON of a PreToolUse hook on standard input and answers on standard output. In Claude Code's settings:\n\n  {\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"innerve hook\"}]}]}}\n\nIt says allow for what innerve allows, deny for what a rule denies, and ask where a rule, a secret, a protected or critical path or the analysis of the command asks for it. It says nothing where nothing speaks for or against a call, so that the host decides; the host's own deny and ask rules hold in any case. When it fails it says nothing and exits 0, or ask when the user's or the managed settings hold \"onError\": \"ask\".\n\nExample:\n  echo '{\"cwd\":\"/tmp\",\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"ls\"}}' | innerve hook"
+    after_help = "Reads the JSON of a PreToolUse hook on standard input and answers on standard output. In Claude Code's settings:\n\n  {\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"innerve hook\"}]}]}}\n\nIt says allow for what innerve allows, deny for what a rule denies, and ask where a rule, a secret, a protected or critical path or the analysis of the command asks for it. It says nothing where nothing speaks for or against a call, so that the host decides; the host's own deny and ask rules hold in any case. When it fails it says nothing and exits 0, or ask when the user's or the managed settings hold \"onError\": \"ask\".\n\nExamples:\n  innerve hook < event.json\n  echo '{\"cwd\":\"/tmp\",\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"ls\"}}' | innerve hook"
 )]
 pub(crate) struct HookArguments {
     /// The host.

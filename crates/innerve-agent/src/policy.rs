@@ -51,7 +51,37 @@ impl SharedPolicy {
             seen: Arc::clone(&policy),
             made: Arc::clone(&policy),
         };
-        Self { base: Arc::new(Mutex::new(policy)), own: Mutex::new(own), saver, disk: None }
+        let base = Base { policy, granted: Vec::new() };
+        Self { base: Arc::new(Mutex::new(base)), own: Mutex::new(own), saver, disk: None }
+    }
+
+    /// Takes what settings say now, for all agents of the session.
+    ///
+    /// Rules and directories that were granted in the session stay, and so does what is no matter of settings: each agent's
+    /// directory and mode (unless `bypassPermissions` is no longer available), who can be asked, the plan, the sandbox.
+    pub fn reload(&self, settings: Policy) {
+        let mut base = lock(&self.base);
+        let old = &base.policy;
+        let mut policy = Policy {
+            mode: old.mode,
+            cwd: old.cwd.clone(),
+            original_cwd: old.original_cwd.clone(),
+            headless: old.headless,
+            classifier_available: old.classifier_available,
+            plan_file: old.plan_file.clone(),
+            sandbox: old.sandbox.clone(),
+            ..settings
+        };
+        let is_granted = |rule: &&Rule| rule.origin().source == RuleSource::Session;
+        for rule in old.rules.rules().iter().filter(is_granted) {
+            policy.rules.push(rule.clone());
+        }
+        for directory in &base.granted {
+            if !policy.additional_directories.contains(directory) {
+                policy.additional_directories.push(directory.clone());
+            }
+        }
+        base.policy = Arc::new(policy);
     }
 
     /// Asks `disk` anew where rules and directories lead through links whenever the directory or the rules change.
@@ -135,12 +165,12 @@ impl SharedPolicy {
 
 impl Own {
     fn remake(&mut self, base: Arc<Policy>, disk: Option<&dyn PathFacts>) {
-        let mut made = Policy {
-            cwd: self.cwd.clone(),
-            mode: self.mode,
-            bypass_available: self.may_bypass && base.bypass_available,
-            ..(*base).clone()
-        };
+        let bypass_available = self.may_bypass && base.bypass_available;
+        if self.mode == PermissionMode::BypassPermissions && !bypass_available {
+            self.mode = PermissionMode::Default;
+        }
+        let mut made =
+            Policy { cwd: self.cwd.clone(), mode: self.mode, bypass_available, ..(*base).clone() };
         if let Some(disk) = disk {
             made.follow_links(disk);
         }

@@ -61,6 +61,14 @@ pub enum SettingsError {
         /// What the system said.
         source: io::Error,
     },
+    /// The file was written, but git would still offer to commit it.
+    #[error("`{}` is saved, but git cannot be told to leave it out: {source}; do not commit it", path.display())]
+    NotExcluded {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// A directory that is never trusted for good.
     #[error("`{}` is not trusted for good: everything lies beneath it; start in a project's directory", path.display())]
     TooWide {
@@ -81,6 +89,7 @@ impl SettingsError {
             Self::Syntax { .. } => "settings_syntax",
             Self::Rule(error) => error.code(),
             Self::Write { .. } => "settings_write",
+            Self::NotExcluded { .. } => "settings_not_excluded",
             Self::TooWide { .. } => "settings_too_wide",
         }
     }

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy as _;
 
-use crate::SettingsError;
 use crate::disk::repository;
 use crate::load::is_absent;
+use crate::{SettingsError, Trust};
 
 /// The directories that settings are looked for in; nothing else is read from the environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,6 +124,20 @@ impl Locations {
         files.reverse();
         files.push(directory.join("managed-settings.json"));
         Ok(files)
+    }
+
+    /// Every file that settings, or what decides about them, are read from; those of a directory that cannot be listed are
+    /// left out.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        let managed = ["innerve", "claude-code"];
+        let mut files: Vec<PathBuf> = managed
+            .iter()
+            .flat_map(|family| self.managed_files(family).unwrap_or_default())
+            .collect();
+        let pairs = self.local().into_iter().chain([self.project(), self.user()]);
+        files.extend(pairs.flat_map(|pair| [pair.own, pair.claude]));
+        files.push(Trust::file(self));
+        files
     }
 
     /// Where the local files lie: at the root of the main checkout if it is a plain one of the user's own.

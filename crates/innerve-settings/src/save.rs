@@ -6,8 +6,9 @@ use innerve_permission::{Behavior, Origin, Rule, RuleError, RuleSource};
 use jsonc_parser::cst::{CstInputValue, CstRootNode};
 use serde_json::Value;
 
+use crate::disk::repository;
 use crate::load::read_text;
-use crate::{SettingsError, json, write};
+use crate::{Locations, SettingsError, json, write};
 
 /// What saving did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +56,28 @@ pub fn save_rule(file: &Path, behavior: Behavior, rule: &str) -> Result<Saved, S
     write::replace(file, &content)?;
     Ok(Saved::Added)
 }
+
+/// Adds a rule to the project's local settings file, and keeps git from offering that file when it is new.
+///
+/// The repository's own `info/exclude` is written to, and not the user's global excludes: it is about this repository
+/// alone, is never committed, and needs no look at where the user's configuration keeps the others.
+pub fn save_local_rule(
+    locations: &Locations,
+    behavior: Behavior,
+    rule: &str,
+) -> Result<Saved, SettingsError> {
+    let file = locations.local_settings();
+    let is_new = !file.exists();
+    let saved = save_rule(&file, behavior, rule)?;
+    if is_new && let Some(directory) = file.parent() {
+        repository::exclude(directory, LOCAL_PATTERN)
+            .map_err(|source| SettingsError::NotExcluded { path: file.clone(), source })?;
+    }
+    Ok(saved)
+}
+
+/// The local settings file as git's excludes name it.
+const LOCAL_PATTERN: &str = "**/.innerve/settings.local.json";
 
 fn with_entry(text: &str, behavior: Behavior, rule: &str) -> Result<String, String> {
     let text = if text.trim().is_empty() { "{}\n" } else { text };

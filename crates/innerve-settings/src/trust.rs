@@ -21,9 +21,14 @@ impl Trust {
     ///
     /// A file that cannot be read trusts nothing either, but is an error when something is to be written.
     pub fn load(locations: &Locations) -> Self {
-        let file = locations.state_dir().join("trust.json");
+        let file = Self::file(locations);
         let roots = read(&file).unwrap_or_default();
         Self { file, home: locations.home.clone(), roots }
+    }
+
+    /// Where it is kept.
+    pub(crate) fn file(locations: &Locations) -> PathBuf {
+        locations.state_dir().join("trust.json")
     }
 
     /// Whether the workspace with this root is trusted.

@@ -1,6 +1,7 @@
 //! Git repositories: where they start, and where their own files lie.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// A repository that git would find.
@@ -52,6 +53,26 @@ pub(crate) fn main_checkout(directory: &Path) -> Option<PathBuf> {
     repository.common.parent().filter(|_| named_git).map(Path::to_path_buf)
 }
 
+/// Adds a pattern to the excludes of the repository around `directory`, unless it stands there; nothing to do outside.
+pub(crate) fn exclude(directory: &Path, pattern: &str) -> io::Result<()> {
+    let Ok(Some(repository)) = find(directory) else { return Ok(()) };
+    let file = repository.common.join("info/exclude");
+    let text = match fs::read_to_string(&file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(error),
+    };
+    if text.lines().any(|line| line.trim() == pattern) {
+        return Ok(());
+    }
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let start = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    let mut file = OpenOptions::new().append(true).create(true).open(&file)?;
+    file.write_all(format!("{start}{pattern}\n").as_bytes())
+}
+
 /// The directory that a `.git` file names.
 fn linked(file: &Path) -> Result<PathBuf, String> {
     let odd = || format!("an odd `{}`", file.display());
@@ -73,7 +94,7 @@ fn common(git: &Path) -> Result<PathBuf, String> {
             let directory = git.join(text.trim_end_matches(['\n', '\r']));
             directory.canonicalize().map_err(|_| format!("an odd `{}`", file.display()))
         }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(git.to_path_buf()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(git.to_path_buf()),
         Err(_) => Err(format!("an unreadable `{}`", file.display())),
     }
 }

@@ -6,6 +6,7 @@ mod disk;
 mod load;
 mod save;
 mod trust;
+mod watch;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 use std::fs;
 
 use innerve_permission::{Behavior, Rule};
-use innerve_settings::{Flags, Saved, Settings, save_rule};
+use innerve_settings::{Flags, Locations, Saved, Settings, save_local_rule, save_rule};
 use proptest::prelude::*;
 
 use crate::World;
@@ -113,4 +113,62 @@ proptest! {
             prop_assert!(fs::read_to_string(&file).unwrap().starts_with("// kept\n"));
         }
     }
+}
+
+#[test]
+fn a_new_local_file_is_kept_out_of_the_repository_once() {
+    let world = World::new();
+    let exclude = world.write("home/repo/.git/info/exclude", "# mine\n*.log");
+    let save = |rule| save_local_rule(&world.locations, Behavior::Allow, rule).unwrap();
+    assert_eq!(save("Bash(a)"), Saved::Added);
+    let excluded = "# mine\n*.log\n**/.innerve/settings.local.json\n";
+    assert_eq!(fs::read_to_string(&exclude).unwrap(), excluded);
+    // Whoever takes the line out again wants it so.
+    fs::write(&exclude, "").unwrap();
+    assert_eq!(save("Bash(b)"), Saved::Added);
+    assert_eq!(fs::read_to_string(&exclude).unwrap(), "");
+    // A file that is new again finds the line that stands already.
+    fs::write(&exclude, excluded).unwrap();
+    fs::remove_file(world.locations.local_settings()).unwrap();
+    assert_eq!(save("Bash(c)"), Saved::Added);
+    assert_eq!(fs::read_to_string(&exclude).unwrap(), excluded);
+}
+
+#[test]
+fn a_repository_without_excludes_gets_them_and_a_place_without_repository_needs_none() {
+    let world = World::new();
+    save_local_rule(&world.locations, Behavior::Allow, "Bash(a)").unwrap();
+    let exclude = world.path("home/repo/.git/info/exclude");
+    assert_eq!(fs::read_to_string(exclude).unwrap(), "**/.innerve/settings.local.json\n");
+    let plain = world.path("home/plain");
+    fs::create_dir_all(&plain).unwrap();
+    let outside = Locations { cwd: plain, ..world.locations };
+    assert_eq!(save_local_rule(&outside, Behavior::Allow, "Bash(a)").unwrap(), Saved::Added);
+}
+
+#[test]
+fn git_itself_no_longer_offers_the_file() {
+    let world = World::new();
+    fs::remove_dir(world.path("home/repo/.git")).unwrap();
+    let git = |arguments: &[&str]| {
+        let output = std::process::Command::new("git")
+            .args(arguments)
+            .current_dir(world.path("home/repo"))
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    git(&["init", "--quiet"]);
+    save_local_rule(&world.locations, Behavior::Allow, "Bash(a)").unwrap();
+    world.write("home/repo/.innerve/settings.json", "{}");
+    assert_eq!(git(&["status", "--porcelain", "-uall"]), "?? .innerve/settings.json\n");
+}
+
+#[test]
+fn a_rule_is_saved_even_where_git_cannot_be_told() {
+    let world = World::new();
+    fs::create_dir_all(world.path("home/repo/.git/info/exclude")).unwrap();
+    let error = save_local_rule(&world.locations, Behavior::Allow, "Bash(a)").unwrap_err();
+    assert_eq!(error.code(), "settings_not_excluded");
+    assert!(fs::read_to_string(world.locations.local_settings()).unwrap().contains("Bash(a)"));
 }

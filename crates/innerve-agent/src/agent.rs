@@ -8,13 +8,16 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_util::{FutureExt as _, Stream};
+use innerve_pipeline::HookEventName;
 use innerve_protocol::{ContentBlock, Message};
 use innerve_tool::port::SubagentSpawner;
 use innerve_tool::{CancellationToken, ToolPool};
+use serde_json::json;
 use tokio::sync::{Mutex, mpsc};
 
 use crate::agents::AgentDefinition;
 use crate::conversation::Conversation;
+use crate::hooks::object;
 use crate::looping::Looping;
 use crate::subagent::Spawner;
 use crate::{AgentEvent, LogError, Seat, SessionEnv, Terminal, TerminalReason, Transcript};
@@ -88,6 +91,13 @@ impl Agent {
             let _gone = events.send(AgentEvent::Ended(Box::new(summary))).await;
         });
         Run { events, cancellation, is_over: false }
+    }
+
+    /// Tells hooks that the session ends, and why (`clear`, `prompt_input_exit`, `other`); gives their texts for the
+    /// person.
+    pub async fn close(&self, reason: &str) -> Vec<String> {
+        let fields = object(json!({ "reason": reason }));
+        self.env.hear(HookEventName::SessionEnd, fields).await.1
     }
 
     /// What the agent is built from.

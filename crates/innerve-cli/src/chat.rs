@@ -52,6 +52,9 @@ pub(crate) async fn chat(arguments: SessionArguments) -> Result<Exit, Failure> {
             }
         }
     }
+    for notice in agent.close("prompt_input_exit").await {
+        warn(&notice);
+    }
     workplace.close();
     Ok(Exit::Success)
 }

@@ -35,6 +35,9 @@ pub(crate) async fn converse(
     let mut interrupts = Interrupts::listen()?;
     let mut run = agent.run(vec![ContentBlock::text(prompt)]);
     let exit = follow(&mut run, output, &mut interrupts).await;
+    for notice in agent.close("other").await {
+        warn(&notice);
+    }
     workplace.close();
     exit
 }

@@ -11,6 +11,7 @@
 )]
 
 mod chaos;
+mod hooks;
 mod kit;
 mod log;
 mod looping;

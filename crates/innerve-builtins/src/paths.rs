@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use innerve_tool::port::FileSystem;
 use innerve_tool::{CallContext, ToolError, code};
 use serde_json::Value;
+use unicode_normalization::UnicodeNormalization as _;
 
 use crate::access::Hidden;
 
@@ -93,7 +94,8 @@ pub(crate) fn real(path: &Path) -> PathBuf {
 
 /// What lies beside a path at which nothing was found.
 pub(crate) struct Siblings {
-    /// The same name but for the kind of blanks in it, as screenshots of macOS have them.
+    /// The same name but for the kind of blanks in it, as screenshots of macOS have them, or for how characters with
+    /// accents are written.
     pub(crate) same: Option<PathBuf>,
     /// Names that may have been meant.
     similar: Vec<String>,
@@ -112,14 +114,14 @@ impl Siblings {
             return found;
         };
         found.parent_exists = true;
-        let plain_name = plain_blanks(&name);
+        let wanted = plain_name(&name);
         let lower_name = name.to_lowercase();
         for entry in entries {
             let sibling = parent.join(&entry.name);
             if hidden.is_some_and(|hidden| hidden(&sibling)) {
                 continue;
             }
-            if plain_blanks(&entry.name) == plain_name {
+            if plain_name(&entry.name) == wanted {
                 found.same = Some(sibling);
             } else if found.similar.len() < 3
                 && (entry.name.to_lowercase() == lower_name
@@ -148,17 +150,13 @@ impl Siblings {
     }
 }
 
-fn plain_blanks(name: &str) -> String {
-    name.chars()
-        .map(
-            |character| {
-                if matches!(character, '\u{202f}' | '\u{a0}' | '\u{2009}') {
-                    ' '
-                } else {
-                    character
-                }
-            },
-        )
+/// The name with plain blanks and composed characters: macOS writes others.
+fn plain_name(name: &str) -> String {
+    name.nfc()
+        .map(|character| match character {
+            '\u{202f}' | '\u{a0}' | '\u{2009}' => ' ',
+            other => other,
+        })
         .collect()
 }
 

@@ -15,13 +15,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::access::FileAccess;
-use crate::text::Encoding;
+use crate::access::{FileAccess, content_hash};
+use crate::text::{Document, Encoding, count_lines};
 use crate::{code, paths};
 
 mod image;
+mod notebook;
+mod seen;
 mod window;
 
+use seen::Seen;
 use window::Window;
 
 /// Lines that are shown when no limit is given.
@@ -41,6 +44,10 @@ const HEAD: usize = 8 * 1024;
 const MAX_IMAGE_BYTES: u64 = 3_932_160;
 /// Pixels on each side that a request takes (Anthropic Messages API, "vision").
 const MAX_IMAGE_SIDE: u32 = 8_000;
+/// A larger notebook is not shown by its cells.
+const MAX_NOTEBOOK_BYTES: u64 = 100 << 20;
+/// Text that is shorter is shown again when it is asked for again.
+const MIN_STUB_BYTES: usize = 1_000;
 /// Entries of a directory that are listed.
 const MAX_ENTRIES: usize = 1_000;
 
@@ -48,6 +55,7 @@ const MAX_ENTRIES: usize = 1_000;
 #[derive(Clone, Debug)]
 pub struct ReadTool {
     access: FileAccess,
+    seen: Seen,
 }
 
 /// What the model gives to [`ReadTool`].
@@ -85,6 +93,22 @@ pub enum ReadOutput {
         /// What the model must know besides the lines.
         note: Option<String>,
     },
+    /// The lines are the same as when they were shown last.
+    Unchanged {
+        /// The file.
+        file_path: PathBuf,
+    },
+    /// The cells of a notebook.
+    Notebook {
+        /// The file.
+        file_path: PathBuf,
+        /// The cells with what they have put out.
+        content: String,
+        /// How many cells the notebook has.
+        total_cells: usize,
+        /// How many of them, from the first, are shown.
+        shown_cells: usize,
+    },
     /// An image.
     Image {
         /// The file.
@@ -110,7 +134,7 @@ pub enum ReadOutput {
 impl ReadTool {
     /// Reads through `access`, and notes there what was read.
     pub fn new(access: FileAccess) -> Self {
-        Self { access }
+        Self { access, seen: Seen::default() }
     }
 
     async fn read(
@@ -144,7 +168,19 @@ impl ReadTool {
         match meta.kind {
             FileKind::Directory => self.list(path).await,
             FileKind::Special => Err(special(&path)),
-            FileKind::File => self.file(path, meta, input, context).await,
+            FileKind::File => {
+                let asked_for_all = input.offset.is_none() && input.limit.is_none();
+                let is_notebook = path
+                    .extension()
+                    .is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb"));
+                if is_notebook
+                    && asked_for_all
+                    && let Some(output) = self.notebook(&path, meta).await?
+                {
+                    return Ok(output);
+                }
+                self.file(path, meta, input, context).await
+            }
         }
     }
 
@@ -161,6 +197,41 @@ impl ReadTool {
             .map(|entry| if entry.is_directory { format!("{}/", entry.name) } else { entry.name })
             .collect();
         Ok(ReadOutput::Directory { file_path: path, entries, truncated })
+    }
+
+    /// The cells of a notebook; `None` if it is none, whatever its name.
+    async fn notebook(&self, path: &Path, meta: FileMeta) -> Result<Option<ReadOutput>, ToolError> {
+        if meta.len > MAX_NOTEBOOK_BYTES {
+            let message = format!(
+                "the notebook `{}` has {} bytes; at most {MAX_NOTEBOOK_BYTES} are shown: clear its outputs, or read lines of it with offset and limit",
+                path.display(),
+                meta.len
+            );
+            return Err(ToolError::new(code::TOO_LARGE, message));
+        }
+        let files = self.access.files.as_ref();
+        let content = files
+            .read(path, MAX_NOTEBOOK_BYTES)
+            .await
+            .map_err(|error| cannot_read(path, &error))?;
+        let content_hash = content_hash(&content);
+        let len = content.len() as u64;
+        let text = Document::new(content).text;
+        let Some(cells) = notebook::cells(&text, path, MAX_BYTES) else { return Ok(None) };
+        let record = ReadRecord {
+            content_hash,
+            modified: meta.modified,
+            len,
+            lines: (1, count_lines(&text)),
+            partial: cells.shown < cells.total,
+        };
+        self.note_read(path, record);
+        Ok(Some(ReadOutput::Notebook {
+            file_path: path.to_owned(),
+            content: cells.text,
+            total_cells: cells.total,
+            shown_cells: cells.shown,
+        }))
     }
 
     async fn file(
@@ -234,7 +305,15 @@ impl ReadTool {
             partial: partial || !is_whole,
         };
         let note = note(&window, first, total, partial, meta.len);
+        let hash = record.content_hash.clone();
+        let is_known = self.access.ledger.get(&path).is_some();
         self.note_read(&path, record);
+        if is_whole && window.text.len() >= MIN_STUB_BYTES {
+            let again = self.seen.again(&path, (input.offset, input.limit), &hash);
+            if again && is_known {
+                return Ok(ReadOutput::Unchanged { file_path: path });
+            }
+        }
         Ok(ReadOutput::Text {
             file_path: path,
             content: window.text,
@@ -402,8 +481,8 @@ impl Tool for ReadTool {
     }
 
     fn description(&self) -> String {
-        "Reads a file: text as numbered lines (`N<tab>line`), PNG, JPEG, GIF and WebP as images, a directory as a list of \
-         names. Shows up to 2000 lines from the start; use offset and limit for long files. Lines over 2000 characters \
+        "Reads a file: text as numbered lines (`N<tab>line`), PNG, JPEG, GIF and WebP as images, a notebook by its \
+         cells, a directory as a list of names. Shows up to 2000 lines from the start; use offset and limit for long files. Lines over 2000 characters \
          are cut. Read a file before you change it."
             .to_owned()
     }
@@ -427,6 +506,24 @@ impl Tool for ReadTool {
             ReadOutput::Text { content, note: Some(note), .. } => {
                 let gap = if content.is_empty() { "" } else { "\n" };
                 format!("{content}{gap}<system-reminder>{note}</system-reminder>").into()
+            }
+            ReadOutput::Unchanged { file_path } => format!(
+                "`{}` has not changed since you read these lines; they are as they were shown. Should you have them no \
+                 more, read it once more.",
+                file_path.display()
+            )
+            .into(),
+            ReadOutput::Notebook { content, total_cells, shown_cells, .. } => {
+                let mut text = content.clone();
+                if *total_cells == 0 {
+                    text.push_str("<system-reminder>The notebook has no cells.</system-reminder>");
+                } else if shown_cells < total_cells {
+                    text.push_str(&format!(
+                        "<system-reminder>PARTIAL view: the first {shown_cells} of {total_cells} cells. Read the rest as \
+                         lines of the file, with offset and limit.</system-reminder>"
+                    ));
+                }
+                text.into()
             }
             ReadOutput::Image { media_type, base64, .. } => vec![ContentBlock::Image(ImageBlock {
                 source: ImageSource::Base64 {

@@ -8,7 +8,7 @@ use innerve_builtins::FileAccess;
 use innerve_builtins::read::{ReadOutput, ReadTool};
 use innerve_protocol::{ContentBlock, ImageSource, ToolResultContent};
 use innerve_tool::{Tool as _, code};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::kit::{Bench, lines, refused};
 
@@ -303,4 +303,92 @@ async fn the_output_says_what_is_shown() {
         panic!("no text")
     };
     assert_eq!((start_line, num_lines, total_lines, partial), (2, 1, Some(3), false));
+}
+
+#[tokio::test]
+async fn a_name_is_found_however_its_accents_are_written() {
+    for (on_disk, asked) in
+        [("cafe\u{301}.txt", "caf\u{e9}.txt"), ("caf\u{e9}.txt", "cafe\u{301}.txt")]
+    {
+        let bench = Bench::with(&[(on_disk, "menu\n")]);
+        assert_eq!(bench.read(asked).await.unwrap(), "1\tmenu\n");
+    }
+}
+
+#[tokio::test]
+async fn lines_that_were_just_shown_are_not_shown_again_at_once() {
+    let content = lines(1..=300, |number| format!("line {number}\n"));
+    let bench = Bench::with(&[("f", &content), ("small", "x\n")]);
+    let tool = bench.read_tool();
+    let read = |input: Value| bench.call(&tool, input);
+    let whole = || json!({ "file_path": "f" });
+    let shown = read(whole()).await.unwrap();
+    assert!(shown.starts_with("1\tline 1\n"));
+    assert!(read(whole()).await.unwrap().contains("has not changed since you read"));
+    // They may be gone from the conversation meanwhile: who asks once more gets them.
+    assert_eq!(read(whole()).await.unwrap(), shown);
+    // Other lines, changed content and small files are always shown.
+    let part = || json!({ "file_path": "f", "offset": 2, "limit": 200 });
+    assert!(read(part()).await.unwrap().starts_with("2\tline 2\n"));
+    bench.put("f", content.replace("line 7\n", "line seven\n"));
+    assert!(read(part()).await.unwrap().contains("line seven"));
+    assert!(read(part()).await.unwrap().contains("has not changed"));
+    for _ in 0..2 {
+        assert_eq!(read(json!({ "file_path": "small" })).await.unwrap(), "1\tx\n");
+    }
+    // The record of what was read stays, so that edits go on.
+    bench.edit("f", "line seven", "line 7").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_notebook_is_shown_by_its_cells() {
+    let notebook = json!({
+        "cells": [
+            { "cell_type": "markdown", "id": "intro", "source": ["# Title\n", "text"] },
+            { "cell_type": "code", "source": "plot()", "outputs": [
+                { "output_type": "stream", "name": "stdout", "text": ["one\n", "two\n"] },
+                { "output_type": "display_data", "data": { "image/png": "AAAA", "text/plain": ["<Figure>"] } },
+                { "output_type": "error", "ename": "E", "evalue": "bad", "traceback": ["\u{1b}[0;31mred\u{1b}[0m here"] },
+            ] },
+            { "cell_type": "code", "id": "long", "source": "", "outputs": [
+                { "output_type": "stream", "text": "x".repeat(20_000) },
+            ] },
+        ],
+        "nbformat": 4, "nbformat_minor": 5, "metadata": {},
+    });
+    let bench = Bench::with(&[("n.ipynb", &serde_json::to_string_pretty(&notebook).unwrap())]);
+    let text = bench.read("n.ipynb").await.unwrap();
+    let path = bench.path("n.ipynb");
+    assert_eq!(
+        text,
+        format!(
+            "<cell id=\"intro\" type=\"markdown\">\n# Title\ntext\n</cell>\n\
+             <cell id=\"cell-1\" type=\"code\">\nplot()\n</cell>\n\
+             <output>\none\ntwo\n\n<Figure>\n[image/png, 3 bytes]\nE: bad\nred here\n</output>\n\
+             <cell id=\"long\" type=\"code\">\n\n</cell>\n\
+             <output>[20000 characters; to see them: jq '.cells[2].outputs' '{}']</output>\n",
+            path.display()
+        )
+    );
+    // With lines asked for, or where it is none, it is text as any other.
+    let raw = json!({ "file_path": "n.ipynb", "limit": 1 });
+    assert!(bench.call(&bench.read_tool(), raw).await.unwrap().starts_with("1\t{\n"));
+    bench.put("n.ipynb", "not JSON\n");
+    assert_eq!(bench.read("n.ipynb").await.unwrap(), "1\tnot JSON\n");
+    bench.put("n.ipynb", r#"{"cells": [], "nbformat": 4}"#);
+    assert!(bench.read("n.ipynb").await.unwrap().contains("has no cells"));
+}
+
+#[tokio::test]
+async fn of_a_large_notebook_the_first_cells_are_shown_and_it_is_not_edited_unread() {
+    let cells: Vec<Value> = (0..100)
+        .map(|number| json!({ "cell_type": "code", "source": format!("{number}{}", "y".repeat(5_000)) }))
+        .collect();
+    let notebook = json!({ "cells": cells, "nbformat": 4, "nbformat_minor": 4 });
+    let bench = Bench::with(&[("n.ipynb", &notebook.to_string())]);
+    let text = bench.read("n.ipynb").await.unwrap();
+    assert!(text.contains("PARTIAL view: the first 19 of 100 cells"), "{}", text.len());
+    let tool = innerve_builtins::notebook::NotebookEditTool::new(bench.access.clone());
+    let edit = json!({ "notebook_path": "n.ipynb", "cell_id": "cell-0", "new_source": "x" });
+    assert_eq!(refused(bench.call(&tool, edit).await).0, "file:not_read");
 }

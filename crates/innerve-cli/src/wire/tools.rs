@@ -111,7 +111,22 @@ mod tests {
         names.sort();
         assert_eq!(
             names,
-            ["Agent", "Bash", "Edit", "Glob", "Grep", "Read", "TaskOutput", "TaskStop", "Write"]
+            [
+                "Agent",
+                "AskUserQuestion",
+                "Bash",
+                "Edit",
+                "EnterPlanMode",
+                "ExitPlanMode",
+                "Glob",
+                "Grep",
+                "NotebookEdit",
+                "Read",
+                "TaskOutput",
+                "TaskStop",
+                "TodoWrite",
+                "Write"
+            ]
         );
     }
 }

@@ -4,7 +4,7 @@
 
 use fastrand::Rng;
 
-use crate::jail::{PROGRAMS, is_harmless};
+use crate::harmless::{PROGRAMS, is_harmless};
 
 /// Draws the command `number` of `seed`.
 pub(crate) fn command(seed: u64, number: u64) -> String {

@@ -13,8 +13,9 @@ use innerve_bash::{Analysis, analyze};
 use crate::cases::{EVERYDAY, NASTY};
 use crate::compare::missed;
 use crate::generate;
+use crate::harmless::is_harmless;
 use crate::harness::{Outcome, Passed, Test};
-use crate::jail::{self, Jail, is_harmless};
+use crate::jail::{self, Jail};
 
 /// The hunt of an ordinary test run; a slow machine does not get through all of it.
 const ORDINARY: Until = Until { accepted: 1_000, after: Duration::from_secs(50) };

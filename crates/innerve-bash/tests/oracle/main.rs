@@ -18,6 +18,8 @@ mod compare;
 #[cfg(unix)]
 mod generate;
 #[cfg(unix)]
+mod harmless;
+#[cfg(unix)]
 mod harness;
 #[cfg(unix)]
 mod hunt;

@@ -1,3 +1,5 @@
+//! Tests of this module.
+
 use super::*;
 
 /// The commands of a text: words joined by `|`, dynamic ones as `*`, behind assignments and before redirections.

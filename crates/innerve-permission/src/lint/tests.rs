@@ -1,3 +1,5 @@
+//! Tests of this module.
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 

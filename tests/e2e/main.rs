@@ -10,6 +10,7 @@ mod flood;
 mod headless;
 mod house;
 mod interrupts;
+mod policy;
 mod questions;
 mod settings;
 mod tools;

@@ -79,6 +79,8 @@ impl World {
             ("TMPDIR", self.root.join("tmp").into()),
             ("LANG", "C.UTF-8".into()),
             ("TERM", "xterm-256color".into()),
+            // Tests may run as root, where bypassing permissions needs this.
+            ("IS_SANDBOX", "1".into()),
         ]
     }
 

@@ -24,7 +24,7 @@ pub(crate) async fn call(arguments: CallArguments) -> Result<Exit, Failure> {
         warn(warning);
     }
     let watch = if arguments.trace { Watch::Trace } else { Watch::Nothing };
-    let (pipeline, turn) = workplace.single_call(watch);
+    let (pipeline, turn) = workplace.single_call(watch)?;
     let tool_use = ToolUse::new(
         format!("call_{}", innerve_agent::random_id()).as_str(),
         arguments.tool,

@@ -36,7 +36,8 @@ pub(crate) async fn chat(arguments: SessionArguments) -> Result<Exit, Failure> {
         "{BOLD}innerve{BOLD:#} {DIM}{}; /exit or Ctrl-D ends, Ctrl-C stops an answer{DIM:#}",
         chosen.name
     ));
-    let env = workplace.session(chosen, &arguments, None, Watch::Nothing);
+    let env = workplace.session(chosen, &arguments, None, Watch::Nothing)?;
+    let mut reload = workplace.reload(&env.policy, &arguments.policy);
     let agent = Agent::start(env).map_err(|error| Failure::new(error.to_string()))?;
     let mut interrupts = Interrupts::listen()?;
     loop {
@@ -46,9 +47,11 @@ pub(crate) async fn chat(arguments: SessionArguments) -> Result<Exit, Failure> {
             "" => {}
             "/exit" | "/quit" => break,
             task => {
+                reload.look();
                 let mut run = agent.run(vec![ContentBlock::text(task)]);
                 // How one answer ended does not end the conversation.
-                let _exit = follow(&mut run, OutputFormat::Text, &mut interrupts).await?;
+                let _exit =
+                    follow(&mut run, OutputFormat::Text, &mut interrupts, &mut reload).await?;
             }
         }
     }

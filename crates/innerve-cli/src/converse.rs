@@ -1,6 +1,7 @@
 //! One task of a session: starts or goes on with an agent, prints what it does, says how it ended.
 
 use std::io;
+use std::time::Duration;
 
 use innerve_agent::{Agent, AgentEvent, Run, TerminalReason, Transcript};
 use innerve_protocol::ContentBlock;
@@ -11,7 +12,7 @@ use crate::interrupts::Interrupts;
 use crate::output::{JsonEvents, TextEvents, complain, warn};
 use crate::provider::Chosen;
 use crate::sessions;
-use crate::wire::{Watch, Workplace};
+use crate::wire::{Reload, Watch, Workplace};
 
 /// Does one task in a workplace and prints it.
 pub(crate) async fn converse(
@@ -26,7 +27,8 @@ pub(crate) async fn converse(
     }
     let resumed = resumed(&workplace, session)?;
     let id = resumed.as_ref().map(|transcript| transcript.session_id.clone());
-    let env = workplace.session(chosen, session, id.as_deref(), Watch::Nothing);
+    let env = workplace.session(chosen, session, id.as_deref(), Watch::Nothing)?;
+    let mut reload = workplace.reload(&env.policy, &session.policy);
     let agent = match resumed {
         None => Agent::start(env),
         Some(transcript) => Agent::resume(env, transcript),
@@ -34,7 +36,7 @@ pub(crate) async fn converse(
     .map_err(|error| Failure::new(error.to_string()))?;
     let mut interrupts = Interrupts::listen()?;
     let mut run = agent.run(vec![ContentBlock::text(prompt)]);
-    let exit = follow(&mut run, output, &mut interrupts).await;
+    let exit = follow(&mut run, output, &mut interrupts, &mut reload).await;
     for notice in agent.close("other").await {
         warn(&notice);
     }
@@ -65,12 +67,17 @@ fn resumed(
     Ok(Some(transcript))
 }
 
-/// Prints events until the run ends. The first interrupt stops the run in good order, the second one at once.
+/// How often settings files are looked at while a task runs.
+const LOOKS: Duration = Duration::from_secs(1);
+
+/// Prints events until the run ends, and lets changed settings count. The first interrupt stops the run in good order, the second one at once.
 pub(crate) async fn follow(
     run: &mut Run,
     output: OutputFormat,
     interrupts: &mut Interrupts,
+    reload: &mut Reload,
 ) -> Result<Exit, Failure> {
+    let mut looks = tokio::time::interval(LOOKS);
     let mut text = TextEvents::new();
     let json = JsonEvents { every_event: output == OutputFormat::StreamJson };
     let mut exit = Exit::Failure;
@@ -78,6 +85,10 @@ pub(crate) async fn follow(
     loop {
         let event = tokio::select! {
             event = run.next() => event,
+            _ = looks.tick() => {
+                reload.look();
+                continue;
+            }
             () = interrupts.next() => {
                 if interrupted {
                     return Ok(Exit::Interrupted);
@@ -89,6 +100,10 @@ pub(crate) async fn follow(
             }
         };
         let Some(event) = event else { break };
+        if matches!(event, AgentEvent::User(_)) {
+            // A turn is over, and another begins.
+            reload.look();
+        }
         let shown = match output {
             OutputFormat::Text => text.show(&event),
             OutputFormat::Json | OutputFormat::StreamJson => json.show(&event),

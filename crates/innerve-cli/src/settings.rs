@@ -1,11 +1,13 @@
 //! Finds the settings of a directory: files and flags, merged.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use innerve_agent::RuleSaver;
 use innerve_permission::{Behavior, Layer, PathFacts, Policy, Warning};
-use innerve_settings::{DiskPaths, Flags, Loaded, Locations, Settings, SettingsError, save_rule};
+use innerve_settings::{
+    DiskPaths, Flags, Loaded, Locations, Settings, SettingsError, Watcher, save_local_rule,
+};
 use serde_json::json;
 
 use crate::args::PolicyArguments;
@@ -20,17 +22,24 @@ pub(crate) struct Found {
     pub(crate) locations: Locations,
     pub(crate) disk: Arc<dyn PathFacts>,
     pub(crate) saver: Option<Arc<dyn RuleSaver>>,
+    /// Tells when the files have changed; `None` where none count.
+    pub(crate) watcher: Option<Watcher>,
+    /// Whether settings forbid `bypassPermissions`.
+    pub(crate) bypass_disabled: bool,
 }
 
 /// The settings files and flags that count in `cwd`.
 pub(crate) fn find(cwd: &Path, arguments: &PolicyArguments) -> Result<Found, Failure> {
     let locations = locations(cwd)?;
+    // Made before the files are read, so that no change is missed.
+    let watcher = Watcher::new(&locations, &flags(arguments, false));
     let loaded =
         load(&locations, arguments, false).map_err(|error| Failure::usage(error.to_string()))?;
     let disk = Arc::new(DiskPaths);
-    let saver =
-        ToLocalSettings { file: locations.local_settings(), trusted: loaded.settings.trusted };
+    let saver = ToLocalSettings { locations: locations.clone(), trusted: loaded.settings.trusted };
     Ok(Found {
+        watcher: Some(watcher),
+        bypass_disabled: loaded.settings.permissions.bypass_disabled,
         policy: loaded.settings.policy(&locations, disk.as_ref()),
         layers: loaded.settings.layers,
         warnings: loaded.warnings,
@@ -47,12 +56,15 @@ pub(crate) fn load(
     arguments: &PolicyArguments,
     trusted: bool,
 ) -> Result<Loaded, SettingsError> {
+    Settings::load(locations, &flags(arguments, trusted))
+}
+
+fn flags(arguments: &PolicyArguments, trusted: bool) -> Flags {
     let inline = json!({ "permissions": {
         "allow": arguments.allow, "ask": arguments.ask, "deny": arguments.deny,
         "additionalDirectories": arguments.add_dir,
     } });
-    let flags = Flags { settings: arguments.settings.clone(), inline: Some(inline), trusted };
-    Settings::load(locations, &flags)
+    Flags { settings: arguments.settings.clone(), inline: Some(inline), trusted }
 }
 
 /// No settings at all.
@@ -61,7 +73,16 @@ pub(crate) fn none(cwd: &Path) -> Result<Found, Failure> {
     let disk = Arc::new(DiskPaths);
     let mut policy = Policy::new(&locations.cwd, &locations.home);
     policy.follow_links(disk.as_ref());
-    Ok(Found { policy, layers: Vec::new(), warnings: Vec::new(), locations, disk, saver: None })
+    Ok(Found {
+        policy,
+        layers: Vec::new(),
+        warnings: Vec::new(),
+        locations,
+        disk,
+        saver: None,
+        watcher: None,
+        bypass_disabled: false,
+    })
 }
 
 /// Where settings and state lie for a directory.
@@ -72,17 +93,19 @@ pub(crate) fn locations(cwd: &Path) -> Result<Locations, Failure> {
 
 /// Saves what a person allowed for good into the project's local settings.
 struct ToLocalSettings {
-    file: PathBuf,
+    locations: Locations,
     trusted: bool,
 }
 
 impl RuleSaver for ToLocalSettings {
     fn save(&self, rule: &str) -> Result<(), String> {
-        save_rule(&self.file, Behavior::Allow, rule).map_err(|error| error.to_string())?;
+        save_local_rule(&self.locations, Behavior::Allow, rule)
+            .map_err(|error| error.to_string())?;
         if self.trusted {
             return Ok(());
         }
-        let file = self.file.display();
+        let file = self.locations.local_settings();
+        let file = file.display();
         Err(format!(
             "it is saved in {file}, which counts in later sessions once you run `innerve trust` here"
         ))

@@ -2,6 +2,7 @@
 
 mod hidden;
 mod ledger;
+mod reload;
 mod tools;
 
 use std::path::{Path, PathBuf};
@@ -17,8 +18,9 @@ use innerve_hooks::{HookSession, Hooks};
 use innerve_permission::{
     Behavior, Layer, Origin, PathFacts, PermissionMode, Policy, Rule, RuleSource, Warning,
 };
-use innerve_pipeline::{Pipeline, Turn};
+use innerve_pipeline::{Pipeline, PolicySource, Turn};
 use innerve_protocol::SessionId;
+use innerve_settings::Watcher;
 use innerve_tool::{CancellationToken, ToolPool};
 
 use crate::args::{PolicyArguments, SessionArguments};
@@ -29,6 +31,7 @@ use crate::provider::Chosen;
 use crate::settings::{self, Found};
 use crate::terminal::{AtTerminal, Keyboard};
 use crate::trace::Trace;
+pub(crate) use reload::Reload;
 use tools::{BuiltinTools, Reading};
 
 /// A directory with all that holds in it.
@@ -41,6 +44,8 @@ pub(crate) struct Workplace {
     config: PathBuf,
     layers: Vec<Layer>,
     saver: Option<Arc<dyn RuleSaver>>,
+    watcher: Option<Watcher>,
+    bypass_disabled: bool,
     tasks: Arc<Tasks>,
     cancellation: CancellationToken,
 }
@@ -76,7 +81,16 @@ impl Workplace {
     }
 
     fn of(cwd: &Path, found: Found) -> Self {
-        let Found { mut policy, layers, warnings, locations, disk, saver } = found;
+        let Found {
+            mut policy,
+            layers,
+            warnings,
+            locations,
+            disk,
+            saver,
+            watcher,
+            bypass_disabled,
+        } = found;
         let slug: String = cwd
             .to_string_lossy()
             .chars()
@@ -92,6 +106,8 @@ impl Workplace {
             config: locations.config_dir(),
             layers,
             saver,
+            watcher,
+            bypass_disabled,
             tasks: Arc::default(),
             cancellation: CancellationToken::new(),
         }
@@ -100,7 +116,27 @@ impl Workplace {
     /// Starts in this mode. What the person who starts the program chooses is available.
     pub(crate) fn set_mode(&mut self, mode: PermissionMode) {
         self.policy.mode = mode;
-        self.policy.bypass_available |= mode == PermissionMode::BypassPermissions;
+        let bypasses = mode == PermissionMode::BypassPermissions;
+        self.policy.bypass_available |= bypasses && !self.bypass_disabled;
+    }
+
+    /// Refuses to bypass permissions where settings forbid it, and where every command would have the rights of root.
+    fn may_start(&self) -> Result<(), Failure> {
+        if self.policy.mode != PermissionMode::BypassPermissions {
+            return Ok(());
+        }
+        if self.bypass_disabled {
+            return Err(Failure::usage(
+                "mode bypassPermissions is disabled by settings (disableBypassPermissionsMode); start in another mode",
+            ));
+        }
+        if is_root() && std::env::var_os("IS_SANDBOX").is_none_or(|value| value != "1") {
+            return Err(Failure::usage(
+                "mode bypassPermissions does not start as root, since whatever a model says would run with all rights; \
+                 start as another user, or set IS_SANDBOX=1 if this is a container or a virtual machine that may be lost",
+            ));
+        }
+        Ok(())
     }
 
     /// Adds an allow rule.
@@ -123,7 +159,8 @@ impl Workplace {
 
     /// The tools as they would be offered, for listings and for checking inputs.
     pub(crate) fn pool_for_show(&self) -> ToolPool {
-        let tools = self.tools(self.sessions.join("none"), Reading::Tracked);
+        let policy = Arc::new(self.policy.clone());
+        let tools = self.tools(self.sessions.join("none"), Reading::Tracked, policy);
         let pool = tools.pool_without_agents(&self.tasks);
         ToolPool::assemble(pool, |name| self.policy.rules.removes_tool(name))
     }
@@ -135,7 +172,8 @@ impl Workplace {
         arguments: &SessionArguments,
         id: Option<&str>,
         watch: Watch,
-    ) -> SessionEnv {
+    ) -> Result<SessionEnv, Failure> {
+        self.may_start()?;
         let session_id = id.map_or_else(new_session_id, str::to_owned);
         let folder = self.sessions.join(&session_id);
         let mut policy = self.policy.clone();
@@ -151,15 +189,18 @@ impl Workplace {
         let mut config = AgentConfig::new(chosen.name, default_system_prompt(&surroundings));
         config.max_turns = arguments.max_turns;
         config.max_cost_usd = arguments.max_cost_usd;
-        SessionEnv {
+        let policy = Arc::new(self.shared(policy));
+        let results = SessionEnv::results_folder(&folder);
+        let tools = self.tools(results, Reading::Tracked, Arc::clone(&policy) as _);
+        Ok(SessionEnv {
             session_id: SessionId::new(session_id),
             agent_id: None,
             depth: 0,
             config: Arc::new(config),
             model: chosen.model,
             pipeline,
-            policy: Arc::new(self.shared(policy)),
-            tools: Arc::new(self.tools(SessionEnv::results_folder(&folder), Reading::Tracked)),
+            policy,
+            tools: Arc::new(tools),
             tasks: Arc::clone(&self.tasks) as _,
             denials: Arc::default(),
             spending: Arc::default(),
@@ -167,19 +208,21 @@ impl Workplace {
             cancellation: self.cancellation.clone(),
             new_id: Arc::new(random_id),
             folder,
-        }
+        })
     }
 
     /// A pipeline for one call that no model made. The person who makes it has seen the files it names.
-    pub(crate) fn single_call(&self, watch: Watch) -> (Pipeline, Turn) {
+    pub(crate) fn single_call(&self, watch: Watch) -> Result<(Pipeline, Turn), Failure> {
+        self.may_start()?;
         let folder = self.sessions.join("calls");
         let mut policy = self.policy.clone();
         let pipeline = self.pipeline(&folder, watch, &mut policy);
-        let tools = self.tools(SessionEnv::results_folder(&folder), Reading::Assumed);
+        let policy = Arc::new(self.shared(policy));
+        let results = SessionEnv::results_folder(&folder);
+        let tools = self.tools(results, Reading::Assumed, Arc::clone(&policy) as _);
         let pool = tools.pool_without_agents(&self.tasks);
-        let pool = ToolPool::assemble(pool, |name| policy.rules.removes_tool(name));
-        let turn = Turn::new(pool, Arc::new(self.shared(policy)));
-        (pipeline, turn)
+        let pool = ToolPool::assemble(pool, |name| self.policy.rules.removes_tool(name));
+        Ok((pipeline, Turn::new(pool, policy)))
     }
 
     fn pipeline(&self, folder: &Path, watch: Watch, policy: &mut Policy) -> Pipeline {
@@ -215,8 +258,13 @@ impl Workplace {
         SharedPolicy::new(policy, self.saver.clone()).following(Arc::clone(&self.disk))
     }
 
-    fn tools(&self, results: PathBuf, reading: Reading) -> BuiltinTools {
-        BuiltinTools::new(results, reading, hidden::by_rules(&self.policy, &self.disk))
+    fn tools(
+        &self,
+        results: PathBuf,
+        reading: Reading,
+        policy: Arc<dyn PolicySource>,
+    ) -> BuiltinTools {
+        BuiltinTools::new(results, reading, Some(hidden::by_rules(policy, &self.disk)))
     }
 
     /// Ends what still runs.
@@ -224,6 +272,14 @@ impl Workplace {
         self.cancellation.cancel();
         self.tasks.stop_all();
     }
+}
+
+/// Whether the program has the rights of root.
+fn is_root() -> bool {
+    #[cfg(unix)]
+    return rustix::process::geteuid().is_root();
+    #[cfg(not(unix))]
+    false
 }
 
 /// A warning with its place.

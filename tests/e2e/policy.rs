@@ -1,0 +1,106 @@
+//! The policy of a session: where it may not start, and settings that change while it runs.
+
+use std::fs;
+
+use innerve_tests::{Gate, Wire, World, reply};
+
+/// The number of the user that runs the tests.
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+const BYPASS: [&str; 2] = ["--permission-mode", "bypassPermissions"];
+
+#[test]
+fn permissions_are_not_bypassed_where_settings_forbid_it() {
+    let world = World::new();
+    world.write(
+        ".innerve/settings.json",
+        r#"{"permissions": {"disableBypassPermissionsMode": "disable"}}"#,
+    );
+    let model = world.model(Wire::Anthropic, []);
+    let ended = world.innerve(["run", "go"]).args(BYPASS).model(&model).run();
+    ended.exits(2).complains(["disabled by settings", "another mode"]);
+    let ended = world.innerve(["call", "Bash", r#"{"command":"ls"}"#]).args(BYPASS).run();
+    ended.exits(2).complains(["disabled by settings"]);
+    // To ask what would be is no start.
+    world.innerve(["check", "make", "--mode", "bypassPermissions"]).run().exits(0);
+}
+
+#[test]
+fn permissions_are_not_bypassed_by_root_outside_of_a_sandbox() {
+    if !is_root() {
+        return;
+    }
+    let world = World::new();
+    let input = r#"{"command":"touch made.txt"}"#;
+    let call = || world.innerve(["call", "Bash", input]).args(BYPASS);
+    let ended = call().env("IS_SANDBOX", "").run();
+    ended.exits(2).complains(["as root", "IS_SANDBOX=1"]);
+    assert!(!world.has("made.txt"));
+    call().env("IS_SANDBOX", "1").run().exits(0);
+    assert!(world.has("made.txt"));
+    // Every other mode starts.
+    world.innerve(["call", "Bash", r#"{"command":"ls"}"#]).env("IS_SANDBOX", "").run().exits(0);
+}
+
+#[test]
+fn settings_that_change_count_in_the_running_session() {
+    for wire in Wire::BOTH {
+        let world = World::new().file("notes/a.txt", "needle\n").file("b.txt", "needle\n");
+        let grep = serde_json::json!({ "pattern": "needle" });
+        let (denied, mended) = (Gate::new(), Gate::new());
+        let model = world.model(
+            wire,
+            [
+                reply().bash("touch one.txt").uses("Grep", grep.clone()),
+                reply().waits(&denied).bash("touch two.txt").uses("Grep", grep),
+                reply().waits(&mended).bash("touch three.txt"),
+                reply().text("Done."),
+            ],
+        );
+        let run = world
+            .innerve(["run", "go", "--allow", "Bash(touch *)"])
+            .args(["--output", "stream-json"])
+            .model(&model)
+            .start();
+        world.wait_for_file("one.txt");
+        world.write(
+            ".innerve/settings.json",
+            r#"{"permissions": {"deny": ["Bash(touch two.txt)", "Read(notes/**)"]}}"#,
+        );
+        run.wait_for_words("settings have changed and count");
+        denied.open();
+        // A file that is broken later does not take the rules away again.
+        run.wait_for_lines("two turns", |lines| {
+            lines.iter().filter(|line| line["type"] == "user").count() == 2
+        });
+        world.write(".innerve/settings.json", "{\"permissions\": {");
+        run.wait_for_words("the earlier ones stay in force");
+        mended.open();
+        let ended = run.end();
+        ended.exits(0);
+        assert!(world.has("one.txt") && !world.has("two.txt") && world.has("three.txt"), "{ended}");
+        let [before, after] = [1, 2].map(|request| model.request(request).result_texts());
+        assert!(before[1].contains("notes/a.txt") && before[1].contains("b.txt"), "{before:?}");
+        assert!(after[0].contains("Bash(touch two.txt)"), "{after:?}");
+        assert!(!after[1].contains("notes/a.txt") && after[1].contains("b.txt"), "{after:?}");
+    }
+}
+
+#[test]
+fn settings_that_change_between_two_questions_count_in_the_next() {
+    let world = World::new();
+    let model = world.model(
+        Wire::Anthropic,
+        [reply().text("Hello."), reply().bash("touch x.txt"), reply().text("So be it.")],
+    );
+    let mut terminal = world.innerve(["--allow", "Bash(touch *)"]).model(&model).at_terminal();
+    terminal.sees("> ").enters("hello").sees("Hello.").sees("> ");
+    fs::create_dir_all(world.work(".innerve")).unwrap();
+    world.write(".innerve/settings.json", r#"{"permissions": {"deny": ["Bash(touch x.txt)"]}}"#);
+    terminal.enters("go").sees("settings have changed").sees("So be it.").sees("> ");
+    terminal.enters("/exit");
+    assert_eq!(terminal.ends(), 0, "{terminal}");
+    assert!(!world.has("x.txt"));
+}

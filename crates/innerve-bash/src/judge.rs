@@ -10,6 +10,7 @@ mod scripts;
 mod shells;
 mod wrappers;
 
+use crate::directory::Directory;
 use crate::opaque::Refusal;
 use crate::read::{Argument, Reader, Scope, Simple, Step};
 use crate::variables::{self, VariableKind};
@@ -170,6 +171,8 @@ impl<'a> Reader<'a> {
     /// Judges a command whose name is static; gives its place in the findings.
     pub(crate) fn call(&mut self, call: &Call<'a>, scope: Scope) -> Step<usize> {
         let index = self.push(call, Judgement::unknown(), scope);
+        // `cd x > y` opens `y` before it moves.
+        let before = self.directory.clone();
         if call.wrappers.len() > MAX_WRAPPERS {
             return Err(Refusal::new(
                 OpaqueCode::TooLarge,
@@ -208,7 +211,7 @@ impl<'a> Reader<'a> {
         if judgement.class == Class::Unknown && judgement.effects.is_empty() {
             judgement.doubt();
         }
-        self.finish(index, judgement, call);
+        self.finish(index, judgement, call, &before);
         let wraps_last = self.findings.found.iter().skip(index + 1).any(|found| found.command.last);
         if let Some(found) = self.findings.found.get_mut(index) {
             found.command.last &= !wraps_last;
@@ -269,14 +272,20 @@ impl<'a> Reader<'a> {
             deletes: Vec::new(),
         };
         self.findings.found.push(Found { command, assigns_plain: false, builtin: false });
-        self.finish(index, judgement, call);
+        self.finish(index, judgement, call, &self.directory.clone());
         index
     }
 
-    /// Enters what a command does, with its redirections and assignments.
-    fn finish(&mut self, index: usize, mut judgement: Judgement, call: &Call<'a>) {
+    /// Enters what a command does, with its assignments and its redirections, which are opened in `directory`.
+    fn finish(
+        &mut self,
+        index: usize,
+        mut judgement: Judgement,
+        call: &Call<'a>,
+        directory: &Directory,
+    ) {
         for redirection in &call.redirections {
-            judgement.redirect(redirection, &self.directory);
+            judgement.redirect(redirection, directory);
         }
         for around in &self.around {
             judgement.redirect(&around.redirection, &around.directory);

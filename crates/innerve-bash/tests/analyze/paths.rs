@@ -66,6 +66,8 @@ fn cd_is_followed() {
     check("cd a && cd b/ && cat c > d; rm /e", "a/b/c", "a/b/d", "/e");
     check("cd /x; cat y ../z", "/x/y /x/../z", "", "");
     check("(cd a; cat b); cat c", "a/b c", "", "");
+    check("cd a > x 2>> y; cat b", "a/b", "x y", "");
+    check("command cd a > x < y; cat b", "y a/b", "x", "");
     check("cd a | cat b; cat c", "b c", "", "");
     check("cd a & cat b", "b", "", "");
     check("x=$(cd a; cat b); cat c", "a/b c", "", "");

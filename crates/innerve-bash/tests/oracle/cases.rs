@@ -381,6 +381,8 @@ pub(crate) const NASTY: &[(&str, &str)] = &[
     ("while c1; do break; done 2> o1", ">o1"),
     ("case a in a) c1;; esac > o1", ">o1"),
     ("[[ a ]] > o1", ">o1"),
+    ("cd d > o1", ">o1"),
+    ("command cd d > o1", ">o1"),
     ("cd d && c1 > o1", ">d/o1"),
     ("cd d; c1 > o1", ">d/o1"),
     ("(cd d && c1) > o1", ">o1"),

@@ -20,7 +20,7 @@ use tempfile::TempDir;
 use crate::harmless::PROGRAMS;
 
 /// Longest run.
-const PATIENCE: Duration = Duration::from_secs(3);
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Builtins without effect on the shell: they are disabled, so that a stub is called and writes down the words.
 const DISABLED: &[&str] = &[
@@ -203,7 +203,7 @@ fn start_up_file(root: &Path) -> String {
     // A bracket is a pattern, so the names are quoted.
     let disabled = DISABLED.join("' '");
     format!(
-        "ulimit -t 2 -f 2000\nFUNCNEST=5\nenable -n '{disabled}'\n\
+        "ulimit -t 1 -f 2000\nFUNCNEST=5\nenable -n '{disabled}'\n\
          command_not_found_handle() {{ exec -a \"$1\" '{}' \"${{@:2}}\"; }}\n",
         stub.display()
     )

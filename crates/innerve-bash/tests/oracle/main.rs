@@ -11,29 +11,29 @@
     reason = "a test harness reports on its streams"
 )]
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod cases;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod compare;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod generate;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod harmless;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod harness;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod hunt;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod jail;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod stub;
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
     stub::answer().unwrap_or_else(|| harness::run(&hunt::tests()))
 }
 
-#[cfg(not(unix))]
+#[cfg(not(target_os = "linux"))]
 fn main() {
-    println!("skipped: the oracle needs bash on a Unix system");
+    println!("skipped: the oracle runs on Linux only");
 }

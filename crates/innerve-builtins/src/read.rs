@@ -21,6 +21,8 @@ use crate::{code, paths};
 
 mod image;
 mod notebook;
+#[cfg(feature = "media")]
+mod resize;
 mod seen;
 mod window;
 
@@ -42,6 +44,8 @@ const PIECE: usize = 1 << 20;
 const HEAD: usize = 8 * 1024;
 /// Bytes of an image that a request takes (Anthropic Messages API, "vision": 5 MB of base64).
 const MAX_IMAGE_BYTES: u64 = 3_932_160;
+/// Bytes of an image file that are taken: with feature `media` a larger image is scaled down.
+const MAX_IMAGE_FILE: u64 = if cfg!(feature = "media") { 64 << 20 } else { MAX_IMAGE_BYTES };
 /// Pixels on each side that a request takes (Anthropic Messages API, "vision").
 const MAX_IMAGE_SIDE: u32 = 8_000;
 /// A larger notebook is not shown by its cells.
@@ -115,9 +119,9 @@ pub enum ReadOutput {
         file_path: PathBuf,
         /// Its type, told by its first bytes.
         media_type: String,
-        /// Its bytes in base64.
+        /// Its bytes in base64, scaled down where the file was too large.
         base64: String,
-        /// Its size in bytes.
+        /// The size of the file in bytes.
         original_size: u64,
     },
     /// The entries of a directory.
@@ -349,19 +353,20 @@ impl ReadTool {
         head: Vec<u8>,
         mut reader: Box<dyn FileReader>,
     ) -> Result<ReadOutput, ToolError> {
-        let refused = |problem: String| {
+        let refused = |problem: &str| {
             let message = format!("the image `{}` {problem}; scale it down first", path.display());
             ToolError::new(code::TOO_LARGE, message)
         };
         let too_heavy =
-            |len: u64| refused(format!("has {len} bytes; at most {MAX_IMAGE_BYTES} can be sent"));
-        if meta.len > MAX_IMAGE_BYTES {
+            |len: u64| refused(&format!("has {len} bytes; at most {MAX_IMAGE_FILE} are taken"));
+        let too_wide = image.pixels.filter(|(width, height)| *width.max(height) > MAX_IMAGE_SIDE);
+        if meta.len > MAX_IMAGE_FILE {
             return Err(too_heavy(meta.len));
         }
-        if let Some((width, height)) = image.pixels
-            && width.max(height) > MAX_IMAGE_SIDE
+        if let Some((width, height)) = too_wide
+            && cfg!(not(feature = "media"))
         {
-            return Err(refused(format!(
+            return Err(refused(&format!(
                 "has {width} × {height} pixels; at most {MAX_IMAGE_SIDE} on each side can be sent"
             )));
         }
@@ -372,14 +377,26 @@ impl ReadTool {
                 break;
             }
             content.extend_from_slice(&piece);
-            if content.len() as u64 > MAX_IMAGE_BYTES {
+            if content.len() as u64 > MAX_IMAGE_FILE {
                 return Err(too_heavy(content.len() as u64));
             }
         }
+        let original_size = content.len() as u64;
+        #[cfg(not(feature = "media"))]
+        let media_type = image.media_type;
+        #[cfg(feature = "media")]
+        let (content, media_type) = if too_wide.is_some() || original_size > MAX_IMAGE_BYTES {
+            tokio::task::spawn_blocking(move || resize::fit(&content, MAX_IMAGE_BYTES))
+                .await
+                .unwrap_or_else(|_| Err("could not be scaled down".to_owned()))
+                .map_err(|problem| refused(&problem))?
+        } else {
+            (content, image.media_type)
+        };
         Ok(ReadOutput::Image {
-            media_type: image.media_type.to_owned(),
+            media_type: media_type.to_owned(),
             base64: base64::engine::general_purpose::STANDARD.encode(&content),
-            original_size: content.len() as u64,
+            original_size,
             file_path: path,
         })
     }

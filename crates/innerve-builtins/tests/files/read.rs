@@ -193,6 +193,7 @@ async fn the_type_of_an_image_is_told_by_its_bytes() {
 }
 
 // anthropics/claude-code 2.1.71, 2.1.126
+#[cfg(not(feature = "media"))]
 #[tokio::test]
 async fn an_image_that_a_request_would_not_take_is_refused() {
     let bench = Bench::new();
@@ -391,4 +392,54 @@ async fn of_a_large_notebook_the_first_cells_are_shown_and_it_is_not_edited_unre
     let tool = innerve_builtins::notebook::NotebookEditTool::new(bench.access.clone());
     let edit = json!({ "notebook_path": "n.ipynb", "cell_id": "cell-0", "new_source": "x" });
     assert_eq!(refused(bench.call(&tool, edit).await).0, "file:not_read");
+}
+
+/// A gray image of one line, as a PNG whose data is stored as it is (RFC 1950, RFC 1951, PNG specification).
+fn png_line(width: u32) -> Vec<u8> {
+    fn chunk(kind: &[u8], data: &[u8]) -> Vec<u8> {
+        let body = [kind, data].concat();
+        let crc = !body.iter().fold(!0_u32, |crc, byte| {
+            (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
+                (crc >> 1) ^ (0xEDB8_8320 & (crc & 1).wrapping_neg())
+            })
+        });
+        let length = u32::try_from(data.len()).unwrap().to_be_bytes();
+        [&length[..], &body, &crc.to_be_bytes()].concat()
+    }
+    let line = vec![0_u8; width as usize + 1];
+    let length = u16::try_from(line.len()).unwrap();
+    // All bytes are zero, so that one sum is 1 and the other counts them.
+    let adler = (u32::from(length) << 16) | 1;
+    let data = [
+        &[0x78, 0x01, 1][..],
+        &length.to_le_bytes(),
+        &(!length).to_le_bytes(),
+        &line,
+        &adler.to_be_bytes(),
+    ];
+    let header = [&width.to_be_bytes()[..], &1_u32.to_be_bytes(), &[8, 0, 0, 0, 0]].concat();
+    [
+        b"\x89PNG\r\n\x1a\n".to_vec(),
+        chunk(b"IHDR", &header),
+        chunk(b"IDAT", &data.concat()),
+        chunk(b"IEND", b""),
+    ]
+    .concat()
+}
+
+#[tokio::test]
+async fn b330_an_image_too_large_to_be_sent_is_scaled_down_or_refused() {
+    let bench = Bench::new();
+    bench.put("wide.png", png_line(12_000));
+    let read = bench.output(&bench.read_tool(), json!({ "file_path": "wide.png" })).await;
+    if cfg!(feature = "media") {
+        let ReadOutput::Image { media_type, original_size, base64, .. } = read.unwrap() else {
+            panic!("an image");
+        };
+        assert_eq!((media_type.as_str(), original_size), ("image/jpeg", 12_069));
+        assert!(base64.len() < 12_000);
+    } else {
+        let error = read.unwrap_err();
+        assert!(error.message().contains("has 12000 × 1 pixels"), "{}", error.message());
+    }
 }

@@ -1,4 +1,4 @@
-//! Automation of the workspace: `cargo xtask ci|test|lint|fuzz`.
+//! Automation of the workspace: `cargo xtask ci|test|lint|fuzz|bench`.
 //!
 //! One module per verb, one module per check under `lint`. Nothing here is needed to build or to use innerve.
 #![expect(
@@ -8,6 +8,7 @@
 )]
 
 mod args;
+mod bench;
 mod cargo;
 mod ci;
 mod fuzz;
@@ -62,6 +63,7 @@ fn run(request: &Request) -> Result<bool> {
         Request::Lint(mode) => lint::run(&shell, &workspace, *mode, &mut steps),
         Request::Test(options) => test::run(&shell, &workspace, options, &mut steps),
         Request::FuzzBash(hunt) => fuzz::bash(&shell, *hunt, &mut steps),
+        Request::BenchGrep => bench::grep(&shell, &workspace, &mut steps),
         Request::Help(text) => println!("{text}"),
     }
     Ok(steps.report())

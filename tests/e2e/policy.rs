@@ -3,6 +3,7 @@
 use std::fs;
 
 use innerve_tests::{Gate, Wire, World, reply};
+use serde_json::{Value, json};
 
 /// The number of the user that runs the tests.
 fn is_root() -> bool {
@@ -48,7 +49,7 @@ fn permissions_are_not_bypassed_by_root_outside_of_a_sandbox() {
 fn settings_that_change_count_in_the_running_session() {
     for wire in Wire::BOTH {
         let world = World::new().file("notes/a.txt", "needle\n").file("b.txt", "needle\n");
-        let grep = serde_json::json!({ "pattern": "needle" });
+        let grep = json!({ "pattern": "needle" });
         let (denied, mended) = (Gate::new(), Gate::new());
         let model = world.model(
             wire,
@@ -103,4 +104,41 @@ fn settings_that_change_between_two_questions_count_in_the_next() {
     terminal.enters("/exit");
     assert_eq!(terminal.ends(), 0, "{terminal}");
     assert!(!world.has("x.txt"));
+}
+
+/// The decisions on these lines of `check --jsonl`.
+fn decisions(lines: &[Value]) -> Vec<String> {
+    let input: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let ended = World::new().innerve(["check", "--jsonl"]).input(input).run();
+    ended.exits(0);
+    let decision = |answer: &Value| answer["decision"].as_str().unwrap_or("none").to_owned();
+    ended.lines().iter().map(decision).collect()
+}
+
+#[test]
+fn what_hooks_fill_in_classifiers_say_and_sandboxes_hold_is_taken_from_the_line() {
+    let question = json!({ "questions": [{ "question": "Which?", "header": "Which",
+        "options": [{ "label": "a", "description": "A" }, { "label": "b", "description": "B" }],
+        "multiSelect": false }] });
+    let asks = |hook: Value| json!({ "tool": "AskUserQuestion", "input": question, "hook": hook, "headless": true });
+    let auto = |classifier: &str| {
+        json!({ "input": { "command": "ls" }, "mode": "auto", "classifier_available": true,
+            "classifier": classifier, "hook": { "decision": "ask" } })
+    };
+    let sandboxed = |enabled: bool| {
+        json!({ "input": { "command": "make" },
+            "settings": [{ "source": "user", "sandbox": { "enabled": enabled } }] })
+    };
+    assert_eq!(
+        decisions(&[
+            asks(json!({ "decision": "allow" })),
+            asks(json!({ "decision": "allow", "updatedInput": question })),
+            auto("allow"),
+            auto("block"),
+            auto("unavailable"),
+            sandboxed(true),
+            sandboxed(false),
+        ]),
+        ["deny", "allow", "ask", "deny", "ask", "allow", "ask"]
+    );
 }

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 
 use innerve_permission::facts::{Place, from_call};
 use innerve_permission::{
-    CallFacts, Decision, HookVoice, LinkOutcome, PathFacts, Policy, Reason, ReasonKind, Resolution,
-    Verdict, Voices, resolve,
+    CallFacts, ClassifierWord, Decision, HookVoice, LinkOutcome, PathFacts, Policy, Reason,
+    ReasonKind, Resolution, Verdict, Voices, resolve,
 };
 use innerve_tool::{Lookup, ToolPool};
 use serde::Deserialize;
@@ -130,6 +130,8 @@ pub(crate) fn judge(
     let hook = question.hook.as_ref().and_then(|hook| hook.decision).map(|decision| {
         let why = || "a hook said so".to_owned();
         match decision {
+            // With the input it fills in what a person would have answered.
+            HookDecision::Allow if changed.is_some() => HookVoice::Answer,
             HookDecision::Allow => HookVoice::Allow,
             HookDecision::Ask => HookVoice::Ask(why()),
             HookDecision::Deny => HookVoice::Deny(why()),
@@ -137,26 +139,27 @@ pub(crate) fn judge(
         }
     });
     let mut resolution = resolve(policy, &facts, &Voices { hook, objection: None });
-    if let Verdict::NeedsClassifier { otherwise } = resolution.verdict {
-        settle_by_classifier(&mut resolution, question.classifier, otherwise);
+    if matches!(resolution.verdict, Verdict::NeedsClassifier { .. }) {
+        settle_by_classifier(&mut resolution, question.classifier);
     }
     resolution
 }
 
-fn settle_by_classifier(
-    resolution: &mut Resolution,
-    classifier: Option<Classifier>,
-    otherwise: Decision,
-) {
-    let (decision, message) = match classifier {
+fn settle_by_classifier(resolution: &mut Resolution, classifier: Option<Classifier>) {
+    let (word, message) = match classifier {
         None => return,
-        Some(Classifier::Allow) => (Decision::Allow, "the classifier allows it"),
-        Some(Classifier::Block) => (Decision::Deny, "the classifier blocks it"),
+        Some(Classifier::Allow) => (ClassifierWord::Allow, "the classifier allows it"),
+        Some(Classifier::Block) => (ClassifierWord::Block, "the classifier blocks it"),
         Some(Classifier::Unavailable) => {
-            (otherwise.max(Decision::Ask), "the classifier gave no verdict")
+            (ClassifierWord::Unavailable, "the classifier gave no verdict")
         }
     };
+    let decision = resolution.after_classifier(word);
     resolution.verdict = Verdict::Decided(decision);
+    if decision == Decision::Ask {
+        // A person is still asked what was to be asked.
+        return;
+    }
     resolution.reason = Reason {
         kind: ReasonKind::Classifier,
         code: "classifier".to_owned(),

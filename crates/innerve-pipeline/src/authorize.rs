@@ -73,6 +73,7 @@ impl Call<'_> {
         self.stop_if_told(Step::PreHooks)?;
         self.pass(Step::PreHooks);
         given.decision = outcome.decision;
+        given.answered = outcome.updated_input.is_some();
         // A refusal needs no second look at the input that it refuses.
         let denied = matches!(given.decision, Some(HookDecision::Deny(_)));
         match outcome.updated_input {
@@ -141,6 +142,7 @@ impl Call<'_> {
         // Parameter rules look at the words of whoever wrote the input (Claude Code documentation, "permissions").
         facts = facts.with_parameters_of(&given.input);
         let hook = given.decision.clone().map(|decision| match decision {
+            HookDecision::Allow if given.answered => HookVoice::Answer,
             HookDecision::Allow => HookVoice::Allow,
             HookDecision::Ask(reason) => HookVoice::Ask(reason),
             HookDecision::Defer => HookVoice::Defer,
@@ -174,6 +176,10 @@ impl Call<'_> {
             Some(suspicion) => unless_aborted(self.turn, Step::Resolve, suspicion.verdict).await?,
         };
         match verdict {
+            // What a hook wants to be asked is asked; the classifier could only have blocked it.
+            ClassifierVerdict::Allow if !judgement.resolution().classifier_may_allow() => {
+                self.ask(call, judgement, given).await
+            }
             ClassifierVerdict::Allow => {
                 Ok(permitted(call, judgement, Some(word_of(ApprovedBy::Classifier))))
             }

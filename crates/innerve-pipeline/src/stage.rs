@@ -33,13 +33,15 @@ pub(crate) struct Given {
     pub(crate) heard: bool,
     /// What the hooks decided.
     pub(crate) decision: Option<HookDecision>,
+    /// Whether they wrote the input, and with it what a person would have answered.
+    pub(crate) answered: bool,
     /// Who approved this very input by editing it.
     pub(crate) edited_by: Option<Approver>,
 }
 
 impl Given {
     pub(crate) fn new(input: Value) -> Self {
-        Self { input, heard: false, decision: None, edited_by: None }
+        Self { input, heard: false, decision: None, answered: false, edited_by: None }
     }
 }
 

@@ -125,7 +125,11 @@ fn policy(
                 .collect();
             let merged = merge(&layers?).map_err(|error| error.to_string())?;
             let warnings = merged.warnings.iter().map(warning_text).collect();
-            (merged.policy(original_cwd.clone(), home.clone()), warnings)
+            // What is asked is what would be, so the sandbox of the settings is taken to be there.
+            let sandbox = merged.sandbox.clone();
+            let mut policy = merged.policy(original_cwd.clone(), home.clone());
+            policy.sandbox = sandbox;
+            (policy, warnings)
         }
     };
     policy.cwd = cwd;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use innerve_permission::{Behavior, Objection, PermissionMode, ReasonKind};
 use innerve_pipeline::{
-    Answer, ApprovalRequest, Approver, ClassifierVerdict, Grant, GrantScope, HookEventName,
-    HookOutcome, Outcome, Settled, Step, StopRequest,
+    Answer, ApprovalRequest, Approver, ClassifierVerdict, Grant, GrantScope, HookDecision,
+    HookEventName, HookOutcome, Outcome, Settled, Step, StopRequest,
 };
 use innerve_tool::{BoxFuture, CancellationToken, ToolError};
 use serde_json::json;
@@ -302,6 +302,29 @@ async fn a_classifier_cannot_answer_what_a_rule_wants_to_be_asked() {
     bench.rules.0.lock().unwrap().rules.push(rule("Agent", Behavior::Ask));
     bench.path("a").await;
     assert_eq!(person.count(), 1);
+}
+
+#[tokio::test]
+async fn what_a_hook_wants_to_be_asked_a_classifier_can_block_and_cannot_allow() {
+    let asking = HookOutcome {
+        decision: Some(HookDecision::Ask("look at this".to_owned())),
+        ..HookOutcome::default()
+    };
+    let hooks = Hooks::at(HookEventName::PreToolUse, asking);
+    let (bench, judge, person) = in_auto(Probe::asking(), ClassifierVerdict::Allow);
+    let bench = bench.hooks(&hooks);
+    assert!(!bench.path("a").await.result.failed(), "the person says yes");
+    assert_eq!((judge.told.lock().unwrap().len(), person.count()), (1, 1));
+
+    let silent = ClassifierVerdict::Unavailable("no answer".to_owned());
+    let (bench, _, person) = in_auto(Probe::asking(), silent);
+    assert!(!bench.hooks(&hooks).path("a").await.result.failed());
+    assert_eq!(person.count(), 1);
+
+    let (bench, _, person) = in_auto(Probe::asking(), ClassifierVerdict::Block("no".to_owned()));
+    let bench = bench.hooks(&hooks);
+    assert!(matches!(bench.path("a").await.outcome, Outcome::Refused(_)));
+    assert!(person.count() == 0 && bench.paths().is_empty());
 }
 
 #[tokio::test]

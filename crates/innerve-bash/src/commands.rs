@@ -19,9 +19,9 @@ mod page;
 mod tests;
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
-use crate::judge::{Dynamic, Parsed};
+use crate::judge::{Dynamic, Options, Parsed};
 use crate::{Class, Effect};
 
 /// What the operands of a program are.
@@ -83,7 +83,7 @@ pub(crate) struct Program {
     pub(crate) effects: &'static [Effect],
     /// Whether these are all effects.
     pub(crate) complete: bool,
-    /// The options that are known, in the form that `judge::options` reads; `*` for any.
+    /// The options that are known, in the form that [`Options::new`] reads.
     pub(crate) options: &'static str,
     /// Whether long options may be shortened.
     pub(crate) abbreviates: bool,
@@ -231,26 +231,52 @@ static SECTIONS: &[(&str, &[Program])] = &[
 
 const GROUPS: [&[Group]; 2] = [remote::GROUPS, packages::GROUPS];
 
-static TABLE: LazyLock<HashMap<&'static str, Vec<&'static Program>>> = LazyLock::new(|| {
-    let mut table: HashMap<&'static str, Vec<&'static Program>> = HashMap::new();
-    for (_, rows) in SECTIONS.iter().copied() {
-        for row in rows {
-            for name in row.names {
-                table.entry(name).or_default().push(row);
-            }
+/// A row with its options compiled, which is done when they are first needed.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) program: &'static Program,
+    options: OnceLock<Options>,
+}
+
+impl Row {
+    /// The options that are known.
+    pub(crate) fn options(&self) -> &Options {
+        self.options.get_or_init(|| Options::new(self.program.options))
+    }
+}
+
+static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
+    let programs = SECTIONS.iter().copied().flat_map(|(_, rows)| rows);
+    programs.map(|program| Row { program, options: OnceLock::new() }).collect()
+});
+
+static TABLE: LazyLock<HashMap<&'static str, Vec<&'static Row>>> = LazyLock::new(|| {
+    let mut table: HashMap<&'static str, Vec<&'static Row>> = HashMap::new();
+    for row in ROWS.iter() {
+        for name in row.program.names {
+            table.entry(name).or_default().push(row);
         }
     }
     table
 });
 
+static GLOBALS: LazyLock<HashMap<&'static str, Options>> = LazyLock::new(|| {
+    GROUPS
+        .iter()
+        .copied()
+        .flatten()
+        .map(|group| (group.name, Options::new(group.options)))
+        .collect()
+});
+
 /// The rows of a program or subcommand, in the order in which they are tried.
-pub(crate) fn programs(name: &str) -> &'static [&'static Program] {
+pub(crate) fn programs(name: &str) -> &'static [&'static Row] {
     TABLE.get(name).map_or(&[], Vec::as_slice)
 }
 
 /// The options before the subcommand of a program that has subcommands.
-pub(crate) fn group(name: &str) -> Option<&'static str> {
-    GROUPS.iter().copied().flatten().find(|group| group.name == name).map(|group| group.options)
+pub(crate) fn group(name: &str) -> Option<&'static Options> {
+    GLOBALS.get(name)
 }
 
 /// Whether the table knows `name` as a program.
@@ -265,8 +291,10 @@ pub(crate) fn is_known(name: &str) -> bool {
 /// Whether `option` alone makes a program print its version or help and nothing else.
 pub(crate) fn only_prints(name: &str, option: &str) -> bool {
     let versioned = packages::VERSIONED.contains(&name);
-    let known =
-        versioned || programs(name).iter().any(|row| row.class <= Class::ReadOnly || row.complete);
+    let known = versioned
+        || programs(name)
+            .iter()
+            .any(|row| row.program.class <= Class::ReadOnly || row.program.complete);
     match option {
         "--version" | "--help" => known,
         "-h" => matches!(name, "git" | "cargo" | "gh" | "kubectl" | "helm" | "rg" | "fd" | "uv"),

@@ -22,7 +22,7 @@ use crate::{
 pub(crate) use find::{PLAIN as FIND_PLAIN, VALUED as FIND_VALUED};
 pub(crate) use judgement::{Judgement, names_secret};
 use judgement::{is_descriptor, is_device};
-pub(crate) use options::{Dynamic, Parsed, Value};
+pub(crate) use options::{Dynamic, Options, Parsed, Value};
 #[cfg(test)]
 pub(crate) use programs::decide;
 pub(crate) use scripts::{is_reading_awk, is_reading_sed};

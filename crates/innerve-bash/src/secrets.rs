@@ -62,17 +62,19 @@ const SECRET_WORDS: &[&str] = &["KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL"];
 pub(crate) fn is_secret_path(path: &str) -> bool {
     let components: Vec<&str> =
         path.split('/').filter(|component| !component.is_empty() && *component != ".").collect();
-    if PLACES.iter().any(|place| {
-        components
-            .windows(place.len())
-            .any(|run| run.iter().zip(*place).all(|(component, name)| may_be(component, name)))
-    }) {
-        return true;
-    }
-    if components.first() == Some(&"proc") && components.last() == Some(&"environ") {
-        return true;
-    }
-    components.last().is_some_and(|name| is_secret_file(name))
+    // Most paths hold no pattern, and then names are just compared.
+    let is: fn(&str, &str) -> bool =
+        if path.contains(['*', '?', '[']) { may_be } else { |component, name| component == name };
+    let starts_place = |at: usize| {
+        let rest = components.get(at..).unwrap_or_default();
+        PLACES.iter().any(|place| {
+            place.len() <= rest.len()
+                && rest.iter().zip(*place).all(|(component, name)| is(component, name))
+        })
+    };
+    (0..components.len()).any(starts_place)
+        || components.first() == Some(&"proc") && components.last() == Some(&"environ")
+        || components.last().is_some_and(|name| is_secret_file(name))
 }
 
 fn is_secret_file(name: &str) -> bool {

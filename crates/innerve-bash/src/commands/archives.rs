@@ -43,7 +43,7 @@ pub(super) const ROWS: &[Program] = &[
         .check(|parsed| parsed.has(&["-x", "--extract", "--get"]) && tar_archive(parsed).is_none_or(|archive| !archive.contains(':')))
         .examples(&["tar -xzf a.tgz -C d", "tar --extract -f a.tar"], &["tar -xf a --to-command=x", "tar -tf a"]),
     Program::acts(&["tar", "gtar", "bsdtar"], &[Effect::Read, Effect::Write])
-        .check(|parsed| (old_style(parsed, b'x') || old_style(parsed, b'c')) && parsed.options.iter().all(|(name, _)| matches!(name.as_str(), "-C" | "-v")))
+        .check(|parsed| (old_style(parsed, b'x') || old_style(parsed, b'c')) && parsed.options.iter().all(|(name, _)| matches!(name.as_ref(), "-C" | "-v")))
         .examples(&["tar xzf a.tgz", "tar czf a.tgz src", "tar xf a.tar -C d"], &["tar xf a --to-command=x", "tar tf a"]),
     Program::unknown(&["tar", "gtar", "bsdtar"], &[Effect::Read, Effect::Write, Effect::ExecUnknown])
         .note("options that name a program, archives on other hosts")

@@ -159,7 +159,7 @@ pub(super) const ROWS: &[Program] = &[
         .note("options that name programs")
         .check(|parsed| {
             !parsed.options.iter().any(|(name, _)| {
-                matches!(name.as_str(), "-e" | "-S") || ["--execute", "--use-askpass", "--on-"].iter().any(|start| name.starts_with(start))
+                matches!(name.as_ref(), "-e" | "-S") || ["--execute", "--use-askpass", "--on-"].iter().any(|start| name.starts_with(start))
             })
         })
         .examples(&["wget https://example.com/a", "scp a host:b", "wget -qO- https://example.com"], &["wget -e x=y https://example.com", "scp -S x a host:b", "wget --use-askpass=x https://example.com"]),

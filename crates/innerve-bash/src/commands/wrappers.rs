@@ -1,6 +1,10 @@
 //! Programs and builtins that run the command in their own words, or text that they are given.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use super::Examples;
+use crate::judge::Options;
 use crate::{Class, Effect};
 
 /// How the command inside is found.
@@ -141,7 +145,19 @@ pub(crate) const ROWS: &[Wrapper] = &[
         .examples(&[], &["flock lock make", "taskset -c 0 make"]),
 ];
 
+/// A wrapper with its options compiled.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(crate) row: &'static Wrapper,
+    pub(crate) options: Options,
+}
+
+static TABLE: LazyLock<HashMap<&'static str, Known>> = LazyLock::new(|| {
+    let named = ROWS.iter().flat_map(|row| row.names.iter().map(move |name| (*name, row)));
+    named.map(|(name, row)| (name, Known { row, options: Options::new(row.options) })).collect()
+});
+
 /// The wrapper of this name.
-pub(crate) fn wrapper(name: &str) -> Option<&'static Wrapper> {
-    ROWS.iter().find(|wrapper| wrapper.names.contains(&name))
+pub(crate) fn wrapper(name: &str) -> Option<&'static Known> {
+    TABLE.get(name)
 }

@@ -1,6 +1,8 @@
 //! Builtins of the shell: the few that are inert, `cd`, and those that change what later text means.
 
-use super::options::{Dynamic, Extent, Grammar, Parsed};
+use std::sync::LazyLock;
+
+use super::options::{Dynamic, Extent, Grammar, Options, Parsed};
 use super::{Call, Judgement};
 use crate::commands::builtins::{Judged, builtin};
 use crate::directory::Directory;
@@ -8,6 +10,9 @@ use crate::opaque::Refusal;
 use crate::read::{Argument, Reader, Step, conditions};
 use crate::variables::{self, VariableKind};
 use crate::{Class, Effect, OpaqueCode, Word, WordPart};
+
+static READ_OPTIONS: LazyLock<Options> = LazyLock::new(|| Options::new("-rs -pdnNtu="));
+static CD_OPTIONS: LazyLock<Options> = LazyLock::new(|| Options::new("-LPe"));
 
 /// Letters of `set` that leave the meaning of later text alone.
 const SET_LETTERS: &[u8] = b"euxEvCf";
@@ -150,7 +155,7 @@ impl<'a> Reader<'a> {
 
     /// `read`: the names are evaluated, so only plain ones are let through.
     fn read_names(&mut self, words: &[Argument<'a>], call: &Call<'a>) -> Step {
-        let parsed = self.whole("-rs -pdnNtu=", words);
+        let parsed = self.whole(&READ_OPTIONS, words);
         let names: Option<Vec<&str>> = parsed.operands.iter().map(|word| word.literal()).collect();
         let plain =
             |name: &&str| variables::is_name(name) && variables::kind(name) == VariableKind::Inert;
@@ -165,7 +170,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn whole<'w>(&self, options: &str, words: &'w [Argument<'a>]) -> Parsed<'w> {
+    fn whole<'w>(&self, options: &Options, words: &'w [Argument<'a>]) -> Parsed<'w> {
         let (dynamic, extent) = (Dynamic::Doubtful, Extent::Whole);
         let values = &self.findings.values;
         Grammar { options, abbreviates: false, dynamic, extent, values }.parse(words)
@@ -176,7 +181,7 @@ impl<'a> Reader<'a> {
         if call.executed {
             return;
         }
-        let parsed = self.whole("-LPe", words);
+        let parsed = self.whole(&CD_OPTIONS, words);
         self.directory = match parsed.operands.as_slice() {
             [word] if word.literal() != Some("-") && !self.adrift => self.directory.enter(word),
             _ => Directory::unknown(),

@@ -1,30 +1,15 @@
 //! Options and operands of a program, by a closed list of the options that are known.
-//!
-//! A list is a text of tokens: `-abc` are flags, `-n=` takes a value (`-n=<` a file that is read, `-o=>` one that is
-//! written), `-U?` takes a value only when attached, `-#` is a number such as `-20`, `~-br` is one option of several
-//! letters; `--name`, `--name=` and so on are the same for long options, and `--name==` takes two values. A token behind
-//! `!` is an option that is known and refused: shortened options must not be mistaken for it.
+
+mod list;
+
+use std::borrow::Cow;
 
 use crate::read::Argument;
 use crate::variables::Values;
 use crate::{Word, WordPart};
 
-/// What an option takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Arity {
-    None,
-    Attached,
-    Required(Role),
-    Two(Role),
-}
-
-/// What a program does with the value of an option.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    Text,
-    Read,
-    Write,
-}
+use list::Arity;
+pub(crate) use list::{Options, Role};
 
 /// The value of an option.
 #[derive(Clone, Debug)]
@@ -70,7 +55,7 @@ pub(crate) enum Extent {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grammar<'g> {
     /// The options that are known.
-    pub(crate) options: &'g str,
+    pub(crate) options: &'g Options,
     /// Whether long options may be shortened as long as they stay unambiguous.
     pub(crate) abbreviates: bool,
     pub(crate) dynamic: Dynamic,
@@ -84,7 +69,7 @@ pub(crate) struct Grammar<'g> {
 pub(crate) struct Parsed<'w> {
     pub(crate) operands: Vec<&'w Word>,
     /// Options that were given, by their name in the list, with their values.
-    pub(crate) options: Vec<(String, Option<Value<'w>>)>,
+    pub(crate) options: Vec<(Cow<'w, str>, Option<Value<'w>>)>,
     /// Values with a role.
     pub(crate) files: Vec<(Role, Value<'w>)>,
     /// Whether something was met that is not on the list.
@@ -96,14 +81,14 @@ pub(crate) struct Parsed<'w> {
 impl<'w> Parsed<'w> {
     /// Whether one of the options was given.
     pub(crate) fn has(&self, names: &[&str]) -> bool {
-        self.options.iter().any(|(name, _)| names.contains(&name.as_str()))
+        self.options.iter().any(|(name, _)| names.contains(&name.as_ref()))
     }
 
     /// The values of an option.
     pub(crate) fn values<'p>(&'p self, names: &'p [&str]) -> impl Iterator<Item = &'p Value<'w>> {
         self.options
             .iter()
-            .filter(|(name, _)| names.contains(&name.as_str()))
+            .filter(|(name, _)| names.contains(&name.as_ref()))
             .filter_map(|(_, value)| value.as_ref())
     }
 
@@ -112,7 +97,7 @@ impl<'w> Parsed<'w> {
         self.operands.get(index).and_then(|word| word.literal())
     }
 
-    fn value(&mut self, key: String, role: Role, value: Value<'w>) {
+    fn value(&mut self, key: Cow<'w, str>, role: Role, value: Value<'w>) {
         if role != Role::Text {
             self.files.push((role, value.clone()));
         }
@@ -124,7 +109,7 @@ impl Grammar<'_> {
     /// Takes `words` (without the name) apart.
     pub(crate) fn parse<'w>(&self, words: &'w [Argument<'_>]) -> Parsed<'w> {
         let mut parsed = Parsed::default();
-        let any = self.options == "*";
+        let any = self.options.any;
         let mut after_dashes = false;
         let mut rest = words.iter().enumerate();
         parsed.used = words.len();
@@ -162,7 +147,7 @@ impl Grammar<'_> {
                     continue;
                 }
             };
-            if after_dashes || !text.starts_with('-') || text == "-" && !self.has_token("-") {
+            if after_dashes || !text.starts_with('-') || text == "-" && !self.options.dash {
                 if self.extent == Extent::UntilOperand {
                     parsed.used = index;
                     return parsed;
@@ -171,17 +156,17 @@ impl Grammar<'_> {
             } else if text == "--" {
                 after_dashes = true;
             } else if any || text == "-" {
-                parsed.options.push((text.to_owned(), None));
-            } else if let Some(long) = text.strip_prefix("--") {
-                let (name, attached) = match long.split_once('=') {
+                parsed.options.push((Cow::Borrowed(text), None));
+            } else if text.starts_with("--") {
+                let (name, attached) = match text.split_once('=') {
                     Some((name, value)) => (name, Some(value)),
-                    None => (long, None),
+                    None => (text, None),
                 };
-                let Some((name, arity)) = self.long(name) else {
+                let Some((name, arity)) = self.options.long(name, self.abbreviates) else {
                     parsed.doubt = true;
                     continue;
                 };
-                let key = format!("--{name}");
+                let key = Cow::Borrowed(name);
                 match (arity, attached) {
                     (Arity::None | Arity::Attached, None) => parsed.options.push((key, None)),
                     (Arity::Attached, Some(value)) => {
@@ -203,22 +188,22 @@ impl Grammar<'_> {
                     },
                     (Arity::None | Arity::Two(_), Some(_)) => parsed.doubt = true,
                 }
-            } else if self.has_token("-#")
+            } else if self.options.numbers
                 && text.len() > 1
                 && text.bytes().skip(1).all(|byte| byte.is_ascii_digit())
             {
                 parsed.options.push((
-                    "-#".to_owned(),
+                    Cow::Borrowed("-#"),
                     Some(Value::Text(text.trim_start_matches('-').to_owned())),
                 ));
-            } else if self.tokens().any(|token| token.strip_prefix('~') == Some(text)) {
+            } else if self.options.has_word(text) {
                 // A word of its own, such as `-name`.
-                parsed.options.push((text.to_owned(), None));
+                parsed.options.push((Cow::Borrowed(text), None));
             } else {
                 for (at, letter) in text.char_indices().skip(1) {
-                    let key = format!("-{letter}");
+                    let key = Cow::Owned(format!("-{letter}"));
                     let attached = text.get(at + letter.len_utf8()..).unwrap_or_default();
-                    match self.short(letter) {
+                    match self.options.short(letter) {
                         Some(Arity::None) => parsed.options.push((key, None)),
                         Some(Arity::Attached) => {
                             parsed.options.push((key, Some(Value::Text(attached.to_owned()))));
@@ -248,7 +233,13 @@ impl Grammar<'_> {
         parsed
     }
 
-    fn next_value<'w>(&self, key: String, role: Role, word: &'w Word, parsed: &mut Parsed<'w>) {
+    fn next_value<'w>(
+        &self,
+        key: Cow<'w, str>,
+        role: Role,
+        word: &'w Word,
+        parsed: &mut Parsed<'w>,
+    ) {
         // Programs differ in whether the next word may be a value when it looks like an option.
         let doubtful = match word {
             Word::Literal(text) => text
@@ -261,18 +252,18 @@ impl Grammar<'_> {
     }
 
     /// An option whose text is known only at its start.
-    fn dynamic_option(&self, text: &str, harmless: bool, parsed: &mut Parsed<'_>) {
-        if self.options == "*" {
-            parsed.options.push((text.to_owned(), None));
+    fn dynamic_option<'w>(&self, text: &'w str, harmless: bool, parsed: &mut Parsed<'w>) {
+        if self.options.any {
+            parsed.options.push((Cow::Borrowed(text), None));
             return;
         }
-        if let Some((name, _)) = text.strip_prefix("--").and_then(|long| long.split_once('=')) {
-            match self.long(name) {
+        if let Some((name, _)) = text.split_once('=').filter(|_| text.starts_with("--")) {
+            match self.options.long(name, self.abbreviates) {
                 Some((name, Arity::Attached)) => {
-                    parsed.options.push((format!("--{name}"), Some(Value::Unknown)));
+                    parsed.options.push((Cow::Borrowed(name), Some(Value::Unknown)));
                 }
                 Some((name, Arity::Required(role))) => {
-                    parsed.value(format!("--{name}"), role, Value::Unknown);
+                    parsed.value(Cow::Borrowed(name), role, Value::Unknown);
                 }
                 Some((_, Arity::None | Arity::Two(_))) | None => parsed.doubt = true,
             }
@@ -280,11 +271,11 @@ impl Grammar<'_> {
         }
         if !text.starts_with("--") {
             for letter in text.chars().skip(1) {
-                match self.short(letter) {
+                match self.options.short(letter) {
                     Some(Arity::None) => {}
                     Some(Arity::Attached) => return,
                     Some(Arity::Required(role)) => {
-                        parsed.value(format!("-{letter}"), role, Value::Unknown);
+                        parsed.value(Cow::Owned(format!("-{letter}")), role, Value::Unknown);
                         return;
                     }
                     Some(Arity::Two(_)) | None => {
@@ -295,58 +286,5 @@ impl Grammar<'_> {
             }
         }
         parsed.doubt |= !harmless;
-    }
-
-    fn tokens(&self) -> impl Iterator<Item = &str> {
-        self.options.split_ascii_whitespace()
-    }
-
-    fn has_token(&self, wanted: &str) -> bool {
-        self.tokens().any(|token| token == wanted)
-    }
-
-    /// The long option that `given` names, in full or shortened, and what it takes.
-    fn long(&self, given: &str) -> Option<(&str, Arity)> {
-        if given.is_empty() {
-            return None;
-        }
-        let mut shortened = None;
-        let mut ambiguous = false;
-        for token in self.tokens() {
-            let refused = token.starts_with('!');
-            let Some(token) = token.trim_start_matches('!').strip_prefix("--") else { continue };
-            let end = token.find(['=', '?']).unwrap_or(token.len());
-            let Some((name, mark)) = token.split_at_checked(end) else { continue };
-            if name == given {
-                return arity(mark).filter(|_| !refused).map(|arity| (name, arity));
-            }
-            if self.abbreviates && name.starts_with(given) {
-                ambiguous |= refused || shortened.is_some();
-                shortened = arity(mark).map(|arity| (name, arity));
-            }
-        }
-        shortened.filter(|_| !ambiguous)
-    }
-
-    fn short(&self, letter: char) -> Option<Arity> {
-        self.tokens().find_map(|token| {
-            let token = token.strip_prefix('-').filter(|rest| !rest.starts_with('-'))?;
-            let marks = token.find(['=', '?']).unwrap_or(token.len());
-            let (letters, mark) = token.split_at_checked(marks)?;
-            letters.contains(letter).then(|| arity(mark)).flatten()
-        })
-    }
-}
-
-fn arity(mark: &str) -> Option<Arity> {
-    match mark {
-        "" => Some(Arity::None),
-        "?" => Some(Arity::Attached),
-        "=" => Some(Arity::Required(Role::Text)),
-        "=<" => Some(Arity::Required(Role::Read)),
-        "=>" => Some(Arity::Required(Role::Write)),
-        "==" => Some(Arity::Two(Role::Text)),
-        "==<" => Some(Arity::Two(Role::Read)),
-        _ => None,
     }
 }

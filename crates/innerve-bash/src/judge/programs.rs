@@ -1,8 +1,8 @@
 //! Programs of the command table: their options and operands, and what these read, write and remove.
 
-use super::options::{Dynamic, Extent, Grammar, Parsed, Role, Value};
+use super::options::{Dynamic, Extent, Grammar, Options, Parsed, Role, Value};
 use super::{Judgement, names_secret};
-use crate::commands::{self, Operands, Program};
+use crate::commands::{self, Operands, Program, Row};
 use crate::directory::Directory;
 use crate::read::Argument;
 use crate::secrets::is_secret_path;
@@ -114,20 +114,21 @@ pub(crate) fn decide<'w>(
     first_that_fits(rows, rest.get(1..).unwrap_or_default(), values)
 }
 
-fn global_options<'g>(options: &'g str, values: &'g Values) -> Grammar<'g> {
+fn global_options<'g>(options: &'g Options, values: &'g Values) -> Grammar<'g> {
     let (dynamic, extent) = (Dynamic::Doubtful, Extent::UntilOperand);
     Grammar { options, abbreviates: false, dynamic, extent, values }
 }
 
 /// The first row whose options and operands fit decides; else the first whose options do.
 fn first_that_fits<'w>(
-    rows: &[&'static Program],
+    rows: &[&'static Row],
     words: &'w [Argument<'_>],
     values: &Values,
 ) -> Option<Decision<'w>> {
     let mut closest: Option<Decision<'w>> = None;
     for row in rows {
-        let Program { options, abbreviates, dynamic, .. } = **row;
+        let (options, row) = (row.options(), row.program);
+        let Program { abbreviates, dynamic, .. } = *row;
         let parsed =
             Grammar { options, abbreviates, dynamic, extent: Extent::Whole, values }.parse(words);
         if !parsed.doubt && row.check.is_none_or(|check| check(&parsed)) {
@@ -142,7 +143,7 @@ fn first_that_fits<'w>(
 
 /// Where `git -C … -C …` works.
 fn git_directory(words: &[Argument<'_>], site: Site<'_>) -> Directory {
-    let globals = commands::group("git").unwrap_or_default();
+    let Some(globals) = commands::group("git") else { return site.directory.clone() };
     let parsed = global_options(globals, site.values).parse(words);
     parsed.values(&["-C"]).fold(site.directory.clone(), |directory, value| match value {
         Value::Text(text) => directory.enter(&Word::Literal(text.clone())),

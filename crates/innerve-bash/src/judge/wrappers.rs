@@ -2,7 +2,7 @@
 
 use super::options::{Dynamic, Extent, Grammar, Parsed};
 use super::{Call, Judgement, bare_name};
-use crate::commands::wrappers::{Inside, Wrapper, wrapper};
+use crate::commands::wrappers::{Inside, Known, wrapper};
 use crate::directory::Directory;
 use crate::opaque::Refusal;
 use crate::read::{Argument, Reader, Scope, Step};
@@ -19,7 +19,7 @@ impl<'a> Reader<'a> {
     ) -> Step<Option<Judgement>> {
         let bare = bare_name(name);
         let Some(wrapper) = wrapper(bare) else { return Ok(None) };
-        let judgement = match wrapper.inside {
+        let judgement = match wrapper.row.inside {
             Inside::Time => self.time(call, scope)?,
             Inside::Command if call.executed || bare != name => return Ok(None),
             Inside::Command => self.command(wrapper, name, call, scope)?,
@@ -45,9 +45,9 @@ impl<'a> Reader<'a> {
     }
 
     /// Takes the options of a wrapper apart.
-    fn options<'w>(&self, wrapper: &Wrapper, words: &'w [Argument<'a>]) -> Parsed<'w> {
+    fn options<'w>(&self, wrapper: &Known, words: &'w [Argument<'a>]) -> Parsed<'w> {
         let grammar = Grammar {
-            options: wrapper.options,
+            options: &wrapper.options,
             abbreviates: true,
             dynamic: Dynamic::Doubtful,
             extent: Extent::UntilOperand,
@@ -130,7 +130,7 @@ impl<'a> Reader<'a> {
 
     fn plain_wrapper(
         &mut self,
-        wrapper: &Wrapper,
+        wrapper: &Known,
         name: &str,
         operands: usize,
         call: &Call<'a>,
@@ -149,14 +149,14 @@ impl<'a> Reader<'a> {
             }
             index += 1;
         }
-        let sets_variables = wrapper.effects.contains(&Effect::Privilege)
+        let sets_variables = wrapper.row.effects.contains(&Effect::Privilege)
             && call.words.get(index).is_some_and(|word| word.raw.contains('='));
         if sets_variables {
             return Err(opaque("variables set by the wrapper are not analyzed", call));
         }
-        let mut judgement = Judgement::new(wrapper.class, wrapper.effects);
+        let mut judgement = Judgement::new(wrapper.row.class, wrapper.row.effects);
         if call.words.get(index).is_some() {
-            let scope = Scope { last: scope.last && wrapper.passes_code, ..scope };
+            let scope = Scope { last: scope.last && wrapper.row.passes_code, ..scope };
             let inner = self.inner(index, call, true, scope)?;
             absorb(&mut judgement, &inner);
         } else {
@@ -189,7 +189,7 @@ impl<'a> Reader<'a> {
 
     fn command(
         &mut self,
-        wrapper: &Wrapper,
+        wrapper: &Known,
         name: &str,
         call: &Call<'a>,
         scope: Scope,
@@ -210,7 +210,7 @@ impl<'a> Reader<'a> {
         Ok(judgement)
     }
 
-    fn env(&mut self, wrapper: &Wrapper, call: &Call<'a>, scope: Scope) -> Step<Judgement> {
+    fn env(&mut self, wrapper: &Known, call: &Call<'a>, scope: Scope) -> Step<Judgement> {
         let words = call.words.get(1..).unwrap_or_default();
         let parsed = self.options(wrapper, words);
         if parsed.doubt {
@@ -261,7 +261,7 @@ impl<'a> Reader<'a> {
         Ok(judgement)
     }
 
-    fn xargs(&mut self, wrapper: &Wrapper, call: &Call<'a>, scope: Scope) -> Step<Judgement> {
+    fn xargs(&mut self, wrapper: &Known, call: &Call<'a>, scope: Scope) -> Step<Judgement> {
         let words = call.words.get(1..).unwrap_or_default();
         let parsed = self.options(wrapper, words);
         if parsed.doubt {
@@ -279,7 +279,7 @@ impl<'a> Reader<'a> {
         if parsed
             .options
             .iter()
-            .any(|(name, value)| matches!(name.as_str(), "-i" | "--replace") && value.is_none())
+            .any(|(name, value)| matches!(name.as_ref(), "-i" | "--replace") && value.is_none())
         {
             placeholders.push("{}".to_owned());
         }

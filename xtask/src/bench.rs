@@ -1,4 +1,6 @@
-//! `cargo xtask bench grep`: the Grep tool against ripgrep, side by side on the same tree.
+//! `cargo xtask bench grep`: the Grep tool against ripgrep, side by side on the same tree; and `bench analyze`.
+
+mod analyze;
 
 use std::fs;
 use std::path::Path;
@@ -11,6 +13,8 @@ use crate::Result;
 use crate::cargo::plain;
 use crate::steps::{Done, Steps};
 use crate::workspace::Workspace;
+
+pub(crate) use analyze::analyze;
 
 /// How much longer than ripgrep the Grep tool may take.
 const BOUND: f64 = 1.1;

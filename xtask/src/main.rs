@@ -64,6 +64,7 @@ fn run(request: &Request) -> Result<bool> {
         Request::Test(options) => test::run(&shell, &workspace, options, &mut steps),
         Request::FuzzBash(hunt) => fuzz::bash(&shell, *hunt, &mut steps),
         Request::BenchGrep => bench::grep(&shell, &workspace, &mut steps),
+        Request::BenchAnalyze => bench::analyze(&shell, &workspace, &mut steps),
         Request::Help(text) => println!("{text}"),
     }
     Ok(steps.report())

@@ -30,7 +30,7 @@ pub enum OpaqueCode {
     EvaluatesData,
     /// A builtin that changes what later text means (`alias`, `eval`, `trap`, `source`).
     ChangesState,
-    /// A wrapper (`env`, `xargs`) with options that are not fully known.
+    /// The command inside a wrapper (`env`, `xargs`, `sh`) cannot be told.
     Wrapper,
     /// The two readers of this crate do not find the same commands, words and redirections.
     Disagreement,

@@ -358,3 +358,24 @@ fn characters_far_out_do_not_crash_the_parser() {
         "for \u{e9} in x; do ls; done",
     ]);
 }
+
+#[test]
+fn every_code_is_explained_in_the_readme() {
+    let readme = include_str!("../../README.md");
+    let mut next = Some(OpaqueCode::TooLarge);
+    while let Some(code) = next {
+        assert!(readme.contains(&format!("| `{}` |", code.name())), "{}", code.name());
+        // A new code is added here, or this does not compile.
+        next = match code {
+            OpaqueCode::TooLarge => Some(OpaqueCode::Characters),
+            OpaqueCode::Characters => Some(OpaqueCode::Syntax),
+            OpaqueCode::Syntax => Some(OpaqueCode::Construct),
+            OpaqueCode::Construct => Some(OpaqueCode::DynamicCommand),
+            OpaqueCode::DynamicCommand => Some(OpaqueCode::EvaluatesData),
+            OpaqueCode::EvaluatesData => Some(OpaqueCode::ChangesState),
+            OpaqueCode::ChangesState => Some(OpaqueCode::Wrapper),
+            OpaqueCode::Wrapper => Some(OpaqueCode::Disagreement),
+            OpaqueCode::Disagreement => None,
+        };
+    }
+}

@@ -9,7 +9,7 @@ macro_rules! tar_options {
     () => {
         "-vzjJakmphPSwOl -X=< --verbose --gzip --bzip2 --xz --zstd --lzma --auto-compress --wildcards --no-wildcards --exclude= \
          --exclude-from=< --exclude-vcs --exclude-ignore= --strip-components= --no-same-owner --no-same-permissions --same-owner --numeric-owner \
-         --totals --overwrite --keep-old-files --skip-old-files --one-file-system --dereference --transform= --owner= --group= --mode= --mtime= \
+         --totals? --overwrite --keep-old-files --skip-old-files --one-file-system --dereference --transform= --owner= --group= --mode= --mtime= \
          --sort= --full-time --null --no-recursion --ignore-failed-read !-I= !--use-compress-program= !--to-command= !--checkpoint-action= \
          !--checkpoint !-F= !--info-script= !--new-volume-script= !--rsh-command= !--rmt-command= !--index-file= !--remove-files !--delete !-T= !--files-from="
     };
@@ -83,13 +83,19 @@ pub(super) const ROWS: &[Program] = &[
     .examples(&["gzip app.log", "xz -d a.xz"], &["gzip -c a"]),
     // Compiled files.
     Program::reads(
-        &["nm", "size"],
-        "-aACDgnopPrSuB -tf= --demangle? --dynamic --extern-only --defined-only --undefined-only --print-size --size-sort --debug-syms --numeric-sort !--plugin=",
+        &["nm"],
+        "-aACDgnopPrSuBsjlU -tf= --demangle? --dynamic --extern-only --defined-only --undefined-only --print-size --size-sort --debug-syms \
+         --numeric-sort --no-demangle --print-file-name --line-numbers !--plugin=",
     )
     .careful()
     .note("`--plugin` loads a library; `@file` holds more options")
     .check(no_option_files)
-    .examples(&["nm -D lib.so", "size a.out"], &["nm --plugin x a", "nm @more"]),
+    .examples(&["nm -D lib.so", "nm -C --size-sort a.out"], &["nm --plugin x a", "nm @more"]),
+    Program::reads(&["size"], "-ABGdoxt --format= --radix= --common --totals")
+        .careful()
+        .note("`@file` holds more options")
+        .check(no_option_files)
+        .examples(&["size a.out", "size -A --format=sysv a.o"], &["size @more", "size --target=x a"]),
     Program::reads(
         &["objdump"],
         "-afphxdDStTrRslCwzg -jM= --demangle? --disassemble? --source --syms --dynamic-syms --headers --section-headers --private-headers --file-headers \

@@ -134,7 +134,7 @@ pub(super) const ROWS: &[Program] = &[
     // Logs and services.
     shows(
         &["journalctl"],
-        "-exfkrqam -unpogtSUcFM= -b? --no-pager --since= --until= --unit= --lines? --priority= --output= --output-fields= --user --system --grep= --case-sensitive? \
+        "-exfkrqam -upogtSUcFM= -bn? --no-pager --since= --until= --unit= --lines? --priority= --output= --output-fields= --user --system --grep= --case-sensitive? \
          --follow --reverse --boot? --dmesg --quiet --user-unit= --identifier= --facility= --list-boots --disk-usage --catalog --merge --utc \
          --no-hostname --no-full --all --pager-end --fields --field= --cursor= --after-cursor= --show-cursor --header !--cursor-file= \
          !--vacuum-size= !--vacuum-time= !--vacuum-files= !--rotate !--flush !--sync !--relinquish-var !--update-catalog !--setup-keys",

@@ -148,7 +148,7 @@ pub(super) const ROWS: &[Program] = &[
         .examples(&["base64 -d a.b64", "base64 -w0 a"], &["base64 -i a -o b"]),
     Program::reads(
         &["column"],
-        "-txneJLd -socNRHTOEWlrip= --table --separator= --output-separator= --output-width= --json --table-columns= --table-name= \
+        "-txeJLd -nsocNRHTOEWlrip= --table --separator= --output-separator= --output-width= --json --table-columns= --table-name= \
          --table-order= --table-right= --table-hide= --table-noheadings --fillrows --keep-empty-lines",
     )
     .examples(&["column -t -s, a.csv"], &["column --write a"]),
@@ -264,7 +264,7 @@ pub(super) const ROWS: &[Program] = &[
         .check(|parsed| parsed.has(&["-i", "--inplace", "--in-place"]) && !is_yq_verb(parsed) && yq_reads(parsed, 0))
         .examples(&["yq -i '.a = 1' a.yml"], &["yq .a a.yml", "yq -i '.a = load(\"b\")' a.yml"]),
     Program::reads(&["bc"], "-lqsw --mathlib --quiet --standard").examples(&["bc -l"], &["bc --frob"]),
-    Program::reads(&["expr", "factor", "numfmt"], "-dz --delimiter= --to= --from= --to-unit= --from-unit= --suffix= --padding= --grouping --field= --format= --round= --invalid= --header? --debug")
+    Program::reads(&["expr", "factor", "numfmt"], "-z -d= --delimiter= --to= --from= --to-unit= --from-unit= --suffix= --padding= --grouping --field= --format= --round= --invalid= --header? --debug")
         .gnu()
         .with(Operands::Text)
         .examples(&["expr 1 + 2", "numfmt --to=iec 123456"], &["numfmt --frob 1"]),

@@ -3,22 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use base64::Engine as _;
 use innerve_permission::facts::{self, Place};
 use innerve_permission::{CallFacts, Preview};
-use innerve_protocol::{ContentBlock, ImageBlock, ImageSource, ToolResultContent};
-use innerve_tool::port::{FileKind, FileMeta, FileReader, ReadRecord};
+use innerve_protocol::ToolResultContent;
+use innerve_tool::port::{FileKind, FileMeta, ReadRecord};
 use innerve_tool::{
     CallContext, InterruptBehavior, ResultLimit, Tool, ToolError, ToolOutput, code as tool_code,
 };
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::access::{FileAccess, content_hash};
 use crate::text::{Document, Encoding, count_lines};
 use crate::{code, paths};
 
+mod data;
 mod image;
 mod notebook;
 #[cfg(feature = "media")]
@@ -28,6 +26,8 @@ mod window;
 
 use seen::Seen;
 use window::Window;
+
+pub use data::{ReadInput, ReadOutput};
 
 /// Lines that are shown when no limit is given.
 const DEFAULT_LINES: u64 = 2_000;
@@ -42,12 +42,6 @@ pub(crate) const MAX_EDITABLE: u64 = 1 << 30;
 const PIECE: usize = 1 << 20;
 /// Where a NUL byte is looked for.
 const HEAD: usize = 8 * 1024;
-/// Bytes of an image that a request takes (Anthropic Messages API, "vision": 5 MB of base64).
-const MAX_IMAGE_BYTES: u64 = 3_932_160;
-/// Bytes of an image file that are taken: with feature `media` a larger image is scaled down.
-const MAX_IMAGE_FILE: u64 = if cfg!(feature = "media") { 64 << 20 } else { MAX_IMAGE_BYTES };
-/// Pixels on each side that a request takes (Anthropic Messages API, "vision").
-const MAX_IMAGE_SIDE: u32 = 8_000;
 /// A larger notebook is not shown by its cells.
 const MAX_NOTEBOOK_BYTES: u64 = 100 << 20;
 /// Text that is shorter is shown again when it is asked for again.
@@ -60,79 +54,6 @@ const MAX_ENTRIES: usize = 1_000;
 pub struct ReadTool {
     access: FileAccess,
     seen: Seen,
-}
-
-/// What the model gives to [`ReadTool`].
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ReadInput {
-    /// Absolute path of the file or directory
-    pub file_path: String,
-    /// First line to read, from 1
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub offset: Option<u64>,
-    /// Number of lines to read (default 2000)
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u64>,
-}
-
-/// What [`ReadTool`] found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum ReadOutput {
-    /// Lines of text.
-    Text {
-        /// The file.
-        file_path: PathBuf,
-        /// The lines, each behind its number and a tab.
-        content: String,
-        /// The first line shown, from 1.
-        start_line: u64,
-        /// How many lines are shown.
-        num_lines: u64,
-        /// How many lines the file has; `None` if it is too large to be counted.
-        total_lines: Option<u64>,
-        /// Whether the whole file was asked for and only a part is shown.
-        partial: bool,
-        /// What the model must know besides the lines.
-        note: Option<String>,
-    },
-    /// The lines are the same as when they were shown last.
-    Unchanged {
-        /// The file.
-        file_path: PathBuf,
-    },
-    /// The cells of a notebook.
-    Notebook {
-        /// The file.
-        file_path: PathBuf,
-        /// The cells with what they have put out.
-        content: String,
-        /// How many cells the notebook has.
-        total_cells: usize,
-        /// How many of them, from the first, are shown.
-        shown_cells: usize,
-    },
-    /// An image.
-    Image {
-        /// The file.
-        file_path: PathBuf,
-        /// Its type, told by its first bytes.
-        media_type: String,
-        /// Its bytes in base64, scaled down where the file was too large.
-        base64: String,
-        /// The size of the file in bytes.
-        original_size: u64,
-    },
-    /// The entries of a directory.
-    Directory {
-        /// The directory.
-        file_path: PathBuf,
-        /// Names, sorted; those of directories end in `/`.
-        entries: Vec<String>,
-        /// Whether there are more.
-        truncated: bool,
-    },
 }
 
 impl ReadTool {
@@ -344,62 +265,6 @@ impl ReadTool {
         }
         self.access.ledger.record(path, record);
     }
-
-    async fn image(
-        &self,
-        path: PathBuf,
-        meta: FileMeta,
-        image: image::Image,
-        head: Vec<u8>,
-        mut reader: Box<dyn FileReader>,
-    ) -> Result<ReadOutput, ToolError> {
-        let refused = |problem: &str| {
-            let message = format!("the image `{}` {problem}; scale it down first", path.display());
-            ToolError::new(code::TOO_LARGE, message)
-        };
-        let too_heavy =
-            |len: u64| refused(&format!("has {len} bytes; at most {MAX_IMAGE_FILE} are taken"));
-        let too_wide = image.pixels.filter(|(width, height)| *width.max(height) > MAX_IMAGE_SIDE);
-        if meta.len > MAX_IMAGE_FILE {
-            return Err(too_heavy(meta.len));
-        }
-        if let Some((width, height)) = too_wide
-            && cfg!(not(feature = "media"))
-        {
-            return Err(refused(&format!(
-                "has {width} × {height} pixels; at most {MAX_IMAGE_SIDE} on each side can be sent"
-            )));
-        }
-        let mut content = head;
-        loop {
-            let piece = reader.read(PIECE).await.map_err(|error| cannot_read(&path, &error))?;
-            if piece.is_empty() {
-                break;
-            }
-            content.extend_from_slice(&piece);
-            if content.len() as u64 > MAX_IMAGE_FILE {
-                return Err(too_heavy(content.len() as u64));
-            }
-        }
-        let original_size = content.len() as u64;
-        #[cfg(not(feature = "media"))]
-        let media_type = image.media_type;
-        #[cfg(feature = "media")]
-        let (content, media_type) = if too_wide.is_some() || original_size > MAX_IMAGE_BYTES {
-            tokio::task::spawn_blocking(move || resize::fit(&content, MAX_IMAGE_BYTES))
-                .await
-                .unwrap_or_else(|_| Err("could not be scaled down".to_owned()))
-                .map_err(|problem| refused(&problem))?
-        } else {
-            (content, image.media_type)
-        };
-        Ok(ReadOutput::Image {
-            media_type: media_type.to_owned(),
-            base64: base64::engine::general_purpose::STANDARD.encode(&content),
-            original_size,
-            file_path: path,
-        })
-    }
 }
 
 /// Refuses what stands for a stream of this very process, whatever it may be connected to.
@@ -518,50 +383,7 @@ impl Tool for ReadTool {
     }
 
     fn render(&self, output: &ReadOutput) -> ToolResultContent {
-        match output {
-            ReadOutput::Text { content, note: None, .. } => content.clone().into(),
-            ReadOutput::Text { content, note: Some(note), .. } => {
-                let gap = if content.is_empty() { "" } else { "\n" };
-                format!("{content}{gap}<system-reminder>{note}</system-reminder>").into()
-            }
-            ReadOutput::Unchanged { file_path } => format!(
-                "`{}` has not changed since you read these lines; they are as they were shown. Should you have them no \
-                 more, read it once more.",
-                file_path.display()
-            )
-            .into(),
-            ReadOutput::Notebook { content, total_cells, shown_cells, .. } => {
-                let mut text = content.clone();
-                if *total_cells == 0 {
-                    text.push_str("<system-reminder>The notebook has no cells.</system-reminder>");
-                } else if shown_cells < total_cells {
-                    text.push_str(&format!(
-                        "<system-reminder>PARTIAL view: the first {shown_cells} of {total_cells} cells. Read the rest as \
-                         lines of the file, with offset and limit.</system-reminder>"
-                    ));
-                }
-                text.into()
-            }
-            ReadOutput::Image { media_type, base64, .. } => vec![ContentBlock::Image(ImageBlock {
-                source: ImageSource::Base64 {
-                    media_type: media_type.clone(),
-                    data: base64.clone(),
-                },
-                cache_control: None,
-                extra: serde_json::Map::new(),
-            })]
-            .into(),
-            ReadOutput::Directory { file_path, entries, truncated } => {
-                let mut text = format!("{} is a directory", file_path.display());
-                match (entries.len(), truncated) {
-                    (0, _) => text.push_str(" without entries."),
-                    (count, true) => text.push_str(&format!("; its first {count} entries:\n")),
-                    (count, false) => text.push_str(&format!(" with {count} entries:\n")),
-                }
-                text.push_str(&entries.join("\n"));
-                text.into()
-            }
-        }
+        output.render()
     }
 
     async fn validate(&self, input: &ReadInput, context: &CallContext) -> Result<(), ToolError> {

@@ -1,4 +1,20 @@
-//! Images told by their first bytes, and their size in pixels.
+//! Images: told by their first bytes and their size in pixels, and read if they can be sent.
+
+use std::path::PathBuf;
+
+use base64::Engine as _;
+use innerve_tool::ToolError;
+use innerve_tool::port::{FileMeta, FileReader};
+
+use super::{PIECE, ReadOutput, ReadTool, cannot_read};
+use crate::code;
+
+/// Bytes of an image that a request takes (Anthropic Messages API, "vision": 5 MB of base64).
+const MAX_IMAGE_BYTES: u64 = 3_932_160;
+/// Bytes of an image file that are taken: with feature `media` a larger image is scaled down.
+const MAX_IMAGE_FILE: u64 = if cfg!(feature = "media") { 64 << 20 } else { MAX_IMAGE_BYTES };
+/// Pixels on each side that a request takes (Anthropic Messages API, "vision").
+const MAX_IMAGE_SIDE: u32 = 8_000;
 
 /// The kind and size of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +91,65 @@ fn le16(bytes: &[u8], at: usize) -> Option<u32> {
 fn le24(bytes: &[u8], at: usize) -> Option<u32> {
     let [low, middle, high] = array(bytes, at)?;
     Some(u32::from_le_bytes([low, middle, high, 0]))
+}
+
+impl ReadTool {
+    /// Reads an image whose first bytes are `head`.
+    pub(super) async fn image(
+        &self,
+        path: PathBuf,
+        meta: FileMeta,
+        image: Image,
+        head: Vec<u8>,
+        mut reader: Box<dyn FileReader>,
+    ) -> Result<ReadOutput, ToolError> {
+        let refused = |problem: &str| {
+            let message = format!("the image `{}` {problem}; scale it down first", path.display());
+            ToolError::new(code::TOO_LARGE, message)
+        };
+        let too_heavy =
+            |len: u64| refused(&format!("has {len} bytes; at most {MAX_IMAGE_FILE} are taken"));
+        let too_wide = image.pixels.filter(|(width, height)| *width.max(height) > MAX_IMAGE_SIDE);
+        if meta.len > MAX_IMAGE_FILE {
+            return Err(too_heavy(meta.len));
+        }
+        if let Some((width, height)) = too_wide
+            && cfg!(not(feature = "media"))
+        {
+            return Err(refused(&format!(
+                "has {width} × {height} pixels; at most {MAX_IMAGE_SIDE} on each side can be sent"
+            )));
+        }
+        let mut content = head;
+        loop {
+            let piece = reader.read(PIECE).await.map_err(|error| cannot_read(&path, &error))?;
+            if piece.is_empty() {
+                break;
+            }
+            content.extend_from_slice(&piece);
+            if content.len() as u64 > MAX_IMAGE_FILE {
+                return Err(too_heavy(content.len() as u64));
+            }
+        }
+        let original_size = content.len() as u64;
+        #[cfg(not(feature = "media"))]
+        let media_type = image.media_type;
+        #[cfg(feature = "media")]
+        let (content, media_type) = if too_wide.is_some() || original_size > MAX_IMAGE_BYTES {
+            tokio::task::spawn_blocking(move || super::resize::fit(&content, MAX_IMAGE_BYTES))
+                .await
+                .unwrap_or_else(|_| Err("could not be scaled down".to_owned()))
+                .map_err(|problem| refused(&problem))?
+        } else {
+            (content, image.media_type)
+        };
+        Ok(ReadOutput::Image {
+            media_type: media_type.to_owned(),
+            base64: base64::engine::general_purpose::STANDARD.encode(&content),
+            original_size,
+            file_path: path,
+        })
+    }
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ Verbs:
                           random commands: the analyzer's word against what bash does
   bench grep              the Grep tool beside ripgrep, on the same tree
   bench analyze           the shell analyzer beside the bare parse, over a corpus, and as a process
+  bench check             the permission engine under 1,000 rules beside 10
 
 Every verb prints one line per step, goes on after a failed step, and exits 1 when one failed, 2 on bad usage.
 `cargo xtask VERB --help` says more.
@@ -81,7 +82,7 @@ Examples:
 const BENCH: &str = "\
 Measures, in release mode, on a machine that should do nothing else; fails when a bound is missed.
 
-Usage: cargo xtask bench grep|analyze
+Usage: cargo xtask bench grep|analyze|check
 
   grep      the Grep tool beside ripgrep on a tree of 20,000 files, with warm and, for root, cold caches; what
             `innerve call` takes besides searching is measured in an empty directory and left out. At most 1.1 times
@@ -89,6 +90,8 @@ Usage: cargo xtask bench grep|analyze
   analyze   the shell analyzer beside the bare parse of the same text (at most 3 times for `git status` and a script of
             2 kB), how its time grows to 10 kB, its median over the corpus of everyday commands (at most 40 us), and
             `innerve analyze` as a process (at most 10 ms). Prints a table and the same as JSON.
+  check     facts and decision for calls of every kind under 10 rules and under 1,000, in turn: all together at most
+            twice as long. Prints a table and the same as JSON.
 
 Example:
   cargo xtask bench analyze";
@@ -106,6 +109,8 @@ pub(crate) enum Request {
     Test(Options),
     /// `fuzz bash`.
     FuzzBash(Hunt),
+    /// `bench check`.
+    BenchCheck,
     /// `bench grep`.
     BenchGrep,
     /// `bench analyze`.
@@ -181,8 +186,9 @@ pub(crate) fn parse(words: &[String]) -> Result<Request, String> {
         "bench" => match rest.as_slice() {
             ["grep"] => Ok(Request::BenchGrep),
             ["analyze"] => Ok(Request::BenchAnalyze),
-            ["grep" | "analyze", word, ..] => Err(unexpected(word, "bench")),
-            _ => Err("`grep` and `analyze` are what can be measured".to_owned()),
+            ["check"] => Ok(Request::BenchCheck),
+            ["grep" | "analyze" | "check", word, ..] => Err(unexpected(word, "bench")),
+            _ => Err("`grep`, `analyze` and `check` are what can be measured".to_owned()),
         },
         other => Err(format!("`{other}` is not a verb")),
     }
@@ -246,6 +252,7 @@ mod tests {
         assert_eq!(parse_line("fuzz bash --seconds 60 --seed 7"), Ok(Request::FuzzBash(hunt)));
         assert_eq!(parse_line("bench grep"), Ok(Request::BenchGrep));
         assert_eq!(parse_line("bench analyze"), Ok(Request::BenchAnalyze));
+        assert_eq!(parse_line("bench check"), Ok(Request::BenchCheck));
         let both = Options { filter: Some("tour".to_owned()), snapshots: Snapshots::Update };
         assert_eq!(parse_line("test --update tour"), Ok(Request::Test(both)));
     }

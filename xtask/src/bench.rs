@@ -1,6 +1,7 @@
-//! `cargo xtask bench grep`: the Grep tool against ripgrep, side by side on the same tree; and `bench analyze`.
+//! `cargo xtask bench`: the Grep tool against ripgrep on the same tree; the shell analyzer and the permission engine.
 
 mod analyze;
+mod check;
 
 use std::fs;
 use std::path::Path;
@@ -15,6 +16,7 @@ use crate::steps::{Done, Steps};
 use crate::workspace::Workspace;
 
 pub(crate) use analyze::analyze;
+pub(crate) use check::check;
 
 /// How much longer than ripgrep the Grep tool may take.
 const BOUND: f64 = 1.1;

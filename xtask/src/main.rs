@@ -65,6 +65,7 @@ fn run(request: &Request) -> Result<bool> {
         Request::FuzzBash(hunt) => fuzz::bash(&shell, *hunt, &mut steps),
         Request::BenchGrep => bench::grep(&shell, &workspace, &mut steps),
         Request::BenchAnalyze => bench::analyze(&shell, &workspace, &mut steps),
+        Request::BenchCheck => bench::check(&shell, &mut steps),
         Request::Help(text) => println!("{text}"),
     }
     Ok(steps.report())

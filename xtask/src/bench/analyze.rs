@@ -42,7 +42,7 @@ pub(crate) fn analyze(shell: &Shell, workspace: &Workspace, steps: &mut Steps) {
     });
 }
 
-fn finish(missed: &[String]) -> Result<Done> {
+pub(super) fn finish(missed: &[String]) -> Result<Done> {
     if missed.is_empty() {
         Ok(Done::Passed)
     } else {
@@ -51,7 +51,7 @@ fn finish(missed: &[String]) -> Result<Done> {
 }
 
 /// Prints the rows as a table; gives those that are over their bound or hold no number.
-fn report(rows: &[Value]) -> Vec<String> {
+pub(super) fn report(rows: &[Value]) -> Vec<String> {
     let mut missed = Vec::new();
     for row in rows {
         let text = |key: &str| row.get(key).and_then(Value::as_str).unwrap_or_default();

@@ -59,7 +59,9 @@ pub(super) fn of_whole_command(call: Call<'_>) -> Option<Approval> {
         }
     }
     let command = call.facts.command.as_deref()?.trim_matches([' ', '\t', '\n']);
-    let mut exact = call.rule_tools().flat_map(|tool| rules.all_commands(Behavior::Allow, tool));
+    let first = command.split(' ').next().unwrap_or_default();
+    let mut exact =
+        call.rule_tools().flat_map(|tool| rules.commands(Behavior::Allow, tool, &[first]));
     let rule = exact.find(|rule| {
         in_force(call, rule)
             && rule.command().is_some_and(|spec| spec.is_exact() && spec.pattern.matches(command))
@@ -272,18 +274,19 @@ fn of_redirection(call: Call<'_>, target: &Target) -> Option<Approval> {
             (!bounded || call.is_target_inside(path)).then(|| free("read_only", "only reads"))
         }
         Target::Write(path) | Target::Delete(path) => {
-            of_edit(call, path, PermissionMode::AcceptEdits)
+            of_edit(call, path, &[PermissionMode::AcceptEdits])
         }
         Target::Host(_) | Target::Agent(_) => None,
     }
 }
 
-/// What lets a file be changed: a rule about editing, or a mode that accepts edits in the working directories.
-fn of_edit(call: Call<'_>, path: &PathTarget, mode: PermissionMode) -> Option<Approval> {
+/// What lets a file be changed: a rule about editing, or one of these modes in the working directories.
+fn of_edit(call: Call<'_>, path: &PathTarget, modes: &[PermissionMode]) -> Option<Approval> {
+    let mode = call.policy.mode;
     if let Some(rule) = path_rule(call, Family::Edit, path) {
         return Some(rule_approval(rule));
     }
-    (call.policy.mode == mode && call.is_target_inside(path)).then(|| Approval {
+    (modes.contains(&mode) && call.is_target_inside(path)).then(|| Approval {
         kind: Kind::Mode,
         reason: reason(
             ReasonKind::Mode,
@@ -301,16 +304,16 @@ fn of_tool_rules(call: Call<'_>) -> Option<Approval> {
         return Some(rule_approval(rule));
     }
     let mut scoped = rules
-        .scoped(Behavior::Allow, call.facts.tool())
+        .scoped(Behavior::Allow, call.facts.tool(), &call.hosts())
         .into_iter()
         .filter(|rule| in_force(call, rule));
     let targets = &call.facts.targets;
     let rule = scoped.find(|rule| match rule.spec() {
         Some(Spec::Domain(pattern)) => {
-            !targets.is_empty()
-                && targets
-                    .iter()
-                    .all(|it| rules::host(it).is_some_and(|host| pattern.matches(host)))
+            let hosts = call.hosts();
+            !hosts.is_empty()
+                && hosts.len() == targets.len()
+                && hosts.iter().all(|host| pattern.matches(host))
         }
         Some(Spec::Agent(name)) => {
             !targets.is_empty() && targets.iter().all(|it| *it == Target::Agent(name.clone()))
@@ -334,8 +337,7 @@ fn of_targets(call: Call<'_>) -> Option<Approval> {
         let approval = match target {
             Target::Read(path) => of_read(call, path)?,
             Target::Write(path) | Target::Delete(path) => {
-                of_edit(call, path, PermissionMode::AcceptEdits)
-                    .or_else(|| of_edit(call, path, PermissionMode::Auto))?
+                of_edit(call, path, &[PermissionMode::AcceptEdits, PermissionMode::Auto])?
             }
             Target::Host(_) => return None,
             Target::Agent(_) if call.policy.mode == PermissionMode::Auto => return None,
@@ -396,8 +398,9 @@ pub(super) fn both<'a>(
             .first()
             .copied()
     };
-    at(path.path.as_deref()?)
-        .filter(|_| path.real.as_deref().is_some_and(|real| at(real).is_some()))
+    let given = path.path.as_deref()?;
+    let real = path.real.as_deref()?;
+    at(given).filter(|_| real == given || at(real).is_some())
 }
 
 /// Whether the allow rule counts in this mode: mode `auto` suspends those that allow anything at all.

@@ -94,6 +94,15 @@ impl<'a> Call<'a> {
         std::iter::once(own).chain(governing)
     }
 
+    /// The hosts that the call itself fetches from.
+    pub(super) fn hosts(self) -> Vec<&'a str> {
+        let hosts = self.facts.targets.iter().filter_map(|target| match target {
+            Target::Host(host) => Some(host.as_str()),
+            Target::Read(_) | Target::Write(_) | Target::Delete(_) | Target::Agent(_) => None,
+        });
+        hosts.collect()
+    }
+
     /// Everything that the call touches, with the part that does.
     pub(super) fn targets(self) -> impl Iterator<Item = (Option<usize>, &'a Target)> {
         let own = self.facts.targets.iter().map(|target| (None, target));

@@ -113,7 +113,8 @@ fn of_tool(call: Call<'_>, behavior: Behavior) -> Found<'_> {
         }
     }
     let mut found = Found::default();
-    for rule in call.rule_tools().flat_map(|tool| rules.scoped(behavior, tool)) {
+    let hosts = call.hosts();
+    for rule in call.rule_tools().flat_map(|tool| rules.scoped(behavior, tool, &hosts)) {
         found = found.or(|| of_scope(call, rule));
     }
     found
@@ -126,12 +127,12 @@ fn of_scope<'a>(call: Call<'_>, rule: &'a Rule) -> Found<'a> {
             when(call.facts.parameters.get(name).is_some_and(|value| pattern.matches(value)))
         }
         Some(Spec::Domain(pattern)) => {
-            let mut hosts = call.facts.targets.iter().filter_map(host).peekable();
-            if hosts.peek().is_none() {
+            let hosts = call.hosts();
+            if hosts.is_empty() {
                 // Which host it would be is not certain, so it may be this one.
                 return Found::maybe(Some(rule));
             }
-            when(hosts.any(|host| pattern.matches(host)))
+            when(hosts.iter().any(|host| pattern.matches(host)))
         }
         Some(Spec::Agent(name)) => when(call.facts.targets.iter().any(|target| match target {
             Target::Agent(agent) => agent == name,
@@ -141,14 +142,6 @@ fn of_scope<'a>(call: Call<'_>, rule: &'a Rule) -> Found<'a> {
         Some(Spec::Command(_) | Spec::Read(_) | Spec::Edit(_) | Spec::Unused) | None => {
             Found::default()
         }
-    }
-}
-
-/// The host of a target.
-pub(super) fn host(target: &Target) -> Option<&str> {
-    match target {
-        Target::Host(host) => Some(host),
-        Target::Read(_) | Target::Write(_) | Target::Delete(_) | Target::Agent(_) => None,
     }
 }
 
@@ -270,7 +263,8 @@ fn of_path_rules<'a>(
             .first()
             .copied()
     };
-    let certain = path.path.as_deref().and_then(at).or_else(|| path.real.as_deref().and_then(at));
+    let real = path.real.as_deref().filter(|real| path.path.as_deref() != Some(*real));
+    let certain = path.path.as_deref().and_then(at).or_else(|| real.and_then(at));
     if certain.is_some() {
         return Found::surely(certain);
     }

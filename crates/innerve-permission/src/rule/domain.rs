@@ -21,6 +21,11 @@ impl DomainPattern {
         Ok(Self { text })
     }
 
+    /// The host, if the pattern covers just one.
+    pub(crate) fn only_host(&self) -> Option<&str> {
+        (!self.text.contains('*')).then_some(self.text.as_str())
+    }
+
     /// Whether the pattern covers `host`.
     ///
     /// A leading `*.` stands for any subdomain at any depth, not the domain itself; any other `*` for text without dots.
@@ -46,7 +51,8 @@ impl DomainPattern {
     }
 }
 
-fn normalize(host: &str) -> String {
+/// The host in lower case, without the trailing dot.
+pub(super) fn normalize(host: &str) -> String {
     host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase()
 }
 

@@ -46,6 +46,13 @@ impl NamePattern {
         }
     }
 
+    /// `mcp__server` of the tool `mcp__server__tool`.
+    pub(crate) fn server_of(tool: &str) -> Option<&str> {
+        let rest = tool.strip_prefix("mcp__")?;
+        let (server, _) = rest.split_once("__")?;
+        tool.get(..tool.len() - rest.len() + server.len())
+    }
+
     /// Whether the rule speaks of the tool `name`.
     pub(crate) fn matches(&self, name: &str) -> bool {
         match self {

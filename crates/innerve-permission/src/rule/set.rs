@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use globset::{Candidate, Glob, GlobSet, GlobSetBuilder};
 
+use super::domain::normalize;
 use super::path::{Anchor, PathPattern};
 use super::{Behavior, NamePattern, Origin, Rule, Spec, tools};
 use crate::{PathStyle, Place};
@@ -129,7 +130,8 @@ impl Ruleset {
     /// The rules about every call of a tool.
     pub(crate) fn blankets(&self, behavior: Behavior, tool: &str) -> Vec<&Rule> {
         let table = self.table(behavior);
-        let exact = table.blankets.get(tool).into_iter().flatten();
+        let server = NamePattern::server_of(tool).and_then(|server| table.blankets.get(server));
+        let exact = table.blankets.get(tool).into_iter().chain(server).flatten();
         let named = table.blanket_globs.iter().filter(move |index| {
             self.rules.get(**index).is_some_and(|rule| rule.name().matches(tool))
         });
@@ -156,10 +158,19 @@ impl Ruleset {
         self.pick(found.copied().collect())
     }
 
-    /// The remaining rules with a specifier about this tool: hosts, agents, skills, parameters.
-    pub(crate) fn scoped(&self, behavior: Behavior, tool: &str) -> Vec<&Rule> {
-        let found = self.table(behavior).scoped.iter().copied();
-        let mut rules = self.pick(found.collect());
+    /// The remaining rules with a specifier about this tool: agents, skills, parameters, and the hosts among which `hosts`
+    /// may be; all hosts if that is empty.
+    pub(crate) fn scoped(&self, behavior: Behavior, tool: &str, hosts: &[&str]) -> Vec<&Rule> {
+        let table = self.table(behavior);
+        let mut found = table.scoped.get(tool).cloned().unwrap_or_default();
+        found.extend(&table.scoped_globs);
+        if hosts.is_empty() {
+            found.extend(table.by_host.values().flatten());
+        }
+        for host in hosts {
+            found.extend(table.by_host.get(&normalize(host)).into_iter().flatten());
+        }
+        let mut rules = self.pick(found);
         rules.retain(|rule| rule.name().matches(tool));
         rules
     }
@@ -302,7 +313,10 @@ struct Table {
     commands: BTreeMap<String, CommandTable>,
     read: PathTable,
     edit: PathTable,
-    scoped: Vec<usize>,
+    scoped: BTreeMap<String, Vec<usize>>,
+    scoped_globs: Vec<usize>,
+    /// Rules about one host.
+    by_host: BTreeMap<String, Vec<usize>>,
 }
 
 /// Command rules by their first word.
@@ -337,12 +351,10 @@ impl Index {
             let table = index.table(rule.behavior());
             match rule.spec() {
                 None => match rule.name() {
-                    NamePattern::Exact(name) => {
+                    NamePattern::Exact(name) | NamePattern::Server(name) => {
                         table.blankets.entry(name.clone()).or_default().push(position);
                     }
-                    NamePattern::Server(_) | NamePattern::Glob(..) => {
-                        table.blanket_globs.push(position);
-                    }
+                    NamePattern::Glob(..) => table.blanket_globs.push(position),
                 },
                 Some(Spec::Command(spec)) => {
                     let commands = table.commands.entry(rule.tool().to_owned()).or_default();
@@ -360,8 +372,22 @@ impl Index {
                 Some(Spec::Read(pattern) | Spec::Edit(pattern)) => {
                     index.patterns.push((position, pattern.clone()));
                 }
-                Some(Spec::Domain(_) | Spec::Agent(_) | Spec::Skill(_) | Spec::Parameter(..)) => {
-                    table.scoped.push(position);
+                Some(
+                    spec
+                    @ (Spec::Domain(_) | Spec::Agent(_) | Spec::Skill(_) | Spec::Parameter(..)),
+                ) => {
+                    let list = match (spec, rule.name()) {
+                        (Spec::Domain(pattern), _) if let Some(host) = pattern.only_host() => {
+                            table.by_host.entry(host.to_owned()).or_default()
+                        }
+                        (_, NamePattern::Exact(name)) => {
+                            table.scoped.entry(name.clone()).or_default()
+                        }
+                        (_, NamePattern::Server(_) | NamePattern::Glob(..)) => {
+                            &mut table.scoped_globs
+                        }
+                    };
+                    list.push(position);
                 }
                 Some(Spec::Unused) => {}
             }

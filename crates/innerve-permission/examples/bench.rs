@@ -1,0 +1,157 @@
+//! Times the check of a call (facts and decision) under 10 rules and under 1,000, side by side.
+//!
+//! `cargo run --release -p innerve-permission --example bench [-- --json]`; `cargo xtask bench check` runs it and holds it
+//! to its bound.
+
+use std::error::Error;
+use std::hint::black_box;
+use std::io::{self, Write as _};
+use std::time::{Duration, Instant};
+
+use innerve_permission::{
+    Behavior, CallFacts, NoDisk, Origin, Place, Policy, Resolution, Rule, RuleError, RuleSource,
+    Voices, facts, resolve,
+};
+use serde_json::{Value, json};
+
+/// How often each call is checked; the median counts.
+const ROUNDS: usize = 501;
+
+/// How much longer a check may take with a hundred times the rules.
+const BOUND: f64 = 2.0;
+
+/// One measured quantity.
+struct Row {
+    name: String,
+    value: f64,
+    unit: &'static str,
+    /// The most it may be.
+    bound: Option<f64>,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let rows = measure()?;
+    let mut out = io::stdout().lock();
+    if std::env::args().any(|argument| argument == "--json") {
+        let rows = rows.iter().map(|row| {
+            json!({ "name": row.name, "value": row.value, "unit": row.unit, "bound": row.bound })
+        });
+        writeln!(out, "{}", Value::Array(rows.collect()))?;
+        return Ok(());
+    }
+    for row in &rows {
+        let bound =
+            row.bound.map_or(String::new(), |bound| format!("  at most {bound} {}", row.unit));
+        writeln!(out, "{:<44} {:>10.2} {}{bound}", row.name, row.value, row.unit)?;
+    }
+    Ok(())
+}
+
+fn measure() -> Result<Vec<Row>, RuleError> {
+    let (few, many) = (policy(10)?, policy(1_000)?);
+    let mut rows = Vec::new();
+    let (mut few_all, mut many_all) = (0.0, 0.0);
+    for (name, tool, input) in calls() {
+        let (few, many) = side_by_side(&few, &many, tool, &input);
+        few_all += few;
+        many_all += many;
+        rows.push(Row { name: format!("{name}: 10 rules"), value: few, unit: "us", bound: None });
+        rows.push(Row {
+            name: format!("{name}: 1000 rules"),
+            value: many,
+            unit: "us",
+            bound: None,
+        });
+        rows.push(Row {
+            name: format!("{name}: ratio"),
+            value: many / few,
+            unit: "x",
+            bound: None,
+        });
+    }
+    let begun = Instant::now();
+    let fresh = policy(1_000)?;
+    black_box(check(&fresh, "Read", &json!({ "file_path": "a" })));
+    let took = begun.elapsed().as_secs_f64() * 1_000.0;
+    rows.push(Row {
+        name: "1000 rules read and compiled, once".to_owned(),
+        value: took,
+        unit: "ms",
+        bound: None,
+    });
+    let value = many_all / few_all;
+    rows.push(Row { name: "all: ratio".to_owned(), value, unit: "x", bound: Some(BOUND) });
+    Ok(rows)
+}
+
+fn calls() -> Vec<(&'static str, &'static str, Value)> {
+    let bash = |command: &str| json!({ "command": command });
+    vec![
+        ("git status", "Bash", bash("git status")),
+        ("an allowed command", "Bash", bash("tool7 build --release")),
+        ("a denied command", "Bash", bash("sudo tool3 purge everything")),
+        ("a compound", "Bash", bash("cd src && grep -n foo a.rs | sort | uniq -c > out.txt")),
+        ("an unknown operand", "Bash", bash("cat \"$FILE\" && rm -rf \"$DIR\"")),
+        ("a search of a tree", "Bash", bash("grep -rn foo .")),
+        ("Read", "Read", json!({ "file_path": "src/deep/in/the/tree/lib.rs" })),
+        ("Edit", "Edit", json!({ "file_path": "src/deep/in/the/tree/lib.rs" })),
+        ("WebFetch", "WebFetch", json!({ "url": "https://docs.example.com/a" })),
+        ("an MCP tool", "mcp__server7__read", json!({ "id": 7 })),
+    ]
+}
+
+/// A policy with so many rules of all kinds, none of them twice.
+fn policy(rules: usize) -> Result<Policy, RuleError> {
+    let mut policy = Policy::new("/repo", "/home/u");
+    policy.headless = false;
+    for number in 0..rules {
+        let (behavior, text) = match number % 10 {
+            0 => (Behavior::Allow, format!("Bash(tool{number} build *)")),
+            1 => (Behavior::Allow, format!("Bash(tool{} test --case {number})", number % 70)),
+            2 => (Behavior::Ask, format!("Bash(tool{} push {number} *)", number % 70)),
+            3 => (Behavior::Deny, format!("Bash(tool{number} purge *)")),
+            4 => (Behavior::Allow, format!("Edit(/src/part{number}/**)")),
+            5 => (Behavior::Deny, format!("Read(/private/area{number}/**)")),
+            6 => (Behavior::Deny, format!("Edit(**/generated{number}/*.rs)")),
+            7 => (Behavior::Allow, format!("WebFetch(domain:host{number}.example.com)")),
+            8 => (Behavior::Allow, format!("mcp__server{number}")),
+            _ => (Behavior::Deny, format!("Agent(agent{number})")),
+        };
+        policy.rules.push(Rule::parse(
+            &text,
+            behavior,
+            Origin::inline(RuleSource::Project, "/repo"),
+        )?);
+    }
+    Ok(policy)
+}
+
+/// The medians, in microseconds, of the same check under both policies, taken in turn.
+fn side_by_side(few: &Policy, many: &Policy, tool: &str, input: &Value) -> (f64, f64) {
+    let (mut few_times, mut many_times) = (Vec::new(), Vec::new());
+    // The rules are compiled, and the processor woken, before anything counts.
+    for _ in 0..20 {
+        black_box(check(few, tool, input));
+        black_box(check(many, tool, input));
+    }
+    for _ in 0..ROUNDS {
+        for (times, policy) in [(&mut few_times, few), (&mut many_times, many)] {
+            let begun = Instant::now();
+            black_box(check(policy, tool, black_box(input)));
+            times.push(begun.elapsed());
+        }
+    }
+    (median(few_times), median(many_times))
+}
+
+fn check(policy: &Policy, tool: &str, input: &Value) -> Resolution {
+    let place = Place { cwd: &policy.cwd, home: &policy.home, disk: &NoDisk };
+    let facts =
+        facts::from_call(tool, input, place).unwrap_or_else(|| CallFacts::new(tool, input.clone()));
+    resolve(policy, &facts, &Voices::default())
+}
+
+fn median(mut times: Vec<Duration>) -> f64 {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default().as_secs_f64() * 1_000_000.0
+}

@@ -1,5 +1,7 @@
 //! Asks a person at the terminal: what would run, why it is asked, which rule would spare the question.
 
+mod answers;
+
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, IsTerminal as _};
 use std::sync::{Arc, Mutex as StdMutex, PoisonError};
@@ -12,6 +14,8 @@ use tokio::sync::{Mutex, mpsc};
 
 use crate::output::{BOLD, DIM, YELLOW, diff_lines, note, plain};
 
+/// Why nobody can be asked any more.
+const GONE: &str = "the terminal was closed";
 /// Lines of a shown command at most.
 const MAX_COMMAND_LINES: usize = 40;
 
@@ -106,6 +110,9 @@ impl AtTerminal {
             turn = self.turn.lock() => turn,
             () = cancellation.cancelled() => return Answer::Interrupted,
         };
+        if request.tool == "AskUserQuestion" {
+            return answers::ask(self, &request.input, cancellation).await;
+        }
         show(request);
         let rules: Vec<String> =
             request.resolution.suggestions.iter().map(|suggestion| suggestion.0.clone()).collect();
@@ -117,7 +124,7 @@ impl AtTerminal {
                 () = cancellation.cancelled() => return Answer::Interrupted,
             };
             let Some(line) = line else {
-                return Answer::Unavailable("the terminal was closed".to_owned());
+                return Answer::Unavailable(GONE.to_owned());
             };
             if let Some(answer) = understand(&line, &rules) {
                 return answer;

@@ -2,27 +2,43 @@
 
 use std::collections::BTreeSet;
 
-use innerve_bash::{Command, Word};
+use innerve_bash::{Command, Effect, Word};
 
 use crate::jail::Observed;
 
 /// What bash did and `commands` do not cover.
 pub(crate) fn missed(commands: &[Command], observed: &Observed) -> Vec<String> {
+    let open = commands.iter().any(may_run_anything);
     let executed = observed
         .executed
         .iter()
-        .filter(|words| !commands.iter().any(|command| covers(&command.argv, words)))
+        .filter(|words| !open && !commands.iter().any(|command| covers(&command.argv, words)))
         .map(|words| format!("bash ran {words:?}"));
-    let somewhere = commands.iter().flat_map(written).any(Option::is_none);
+    let paths: Vec<Option<String>> =
+        commands.iter().flat_map(written).map(|path| path.as_deref().map(tidy)).collect();
+    let moves = commands.iter().any(|command| command.name() == Some("cd"));
+    let is_told = |path: &String| {
+        let path = tidy(path);
+        paths.iter().any(|told| {
+            told.as_ref().is_none_or(|told| {
+                // That a `cd` succeeds is taken for granted; where it fails, the file lies further up.
+                *told == path || moves && told.ends_with(&format!("/{path}"))
+            })
+        })
+    };
     let written = observed
         .written
         .iter()
-        .filter(|path| {
-            !somewhere
-                && !commands.iter().flat_map(written).flatten().any(|own| tidy(own) == tidy(path))
-        })
+        .filter(|path| !is_told(path))
         .map(|path| format!("bash wrote {path:?}"));
     executed.chain(written).collect()
+}
+
+/// Whether the analysis itself says that what this command runs is not known: `find $x` may hold an `-exec`.
+fn may_run_anything(command: &Command) -> bool {
+    command.name() == Some("find")
+        && command.effects.contains(Effect::ExecUnknown)
+        && command.argv.iter().any(|word| word.literal().is_none())
 }
 
 fn written(command: &Command) -> impl Iterator<Item = &Option<String>> {

@@ -230,6 +230,10 @@ impl<'a> Reader<'a> {
     /// it counts here.
     fn function_call(&self, call: &Call<'a>) -> Judgement {
         let mut judgement = Judgement::neutral();
+        if call.plain_environment {
+            // The programs of its body see the variable too.
+            judgement.doubt();
+        }
         for argument in call.words.iter().skip(1) {
             judgement.look_for_secrets(&argument.word);
             if names_secret(&argument.word, &self.directory) {

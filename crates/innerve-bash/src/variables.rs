@@ -223,15 +223,22 @@ impl Values {
         }
     }
 
-    fn nature(&self, name: &str) -> Nature {
-        match name {
-            "HOME" | "PWD" => return Nature::Tame,
+    /// How well the value of a part of a word is known.
+    fn nature(&self, part: &WordPart) -> Nature {
+        match part {
+            WordPart::Variable(name) if is_directory(name) => Nature::Tame,
+            WordPart::Variable(name) => {
+                let known = self.natures.iter().find(|(known, _)| known == name);
+                known.map_or(Nature::Wild, |(_, nature)| *nature)
+            }
             // Numbers of processes, arguments and exit codes.
-            "$" | "!" | "#" | "?" => return Nature::Plain,
-            _ => {}
+            WordPart::Other(raw) if matches!(raw.as_str(), "$$" | "$!" | "$#" | "$?") => {
+                Nature::Plain
+            }
+            WordPart::Literal(_) | WordPart::Tilde(_) | WordPart::Glob(_) | WordPart::Other(_) => {
+                Nature::Wild
+            }
         }
-        let known = self.natures.iter().find(|(known, _)| known == name);
-        known.map_or(Nature::Wild, |(_, nature)| *nature)
     }
 
     /// When a later assignment took back what was believed of a variable before: what to start a second reading with.
@@ -244,26 +251,30 @@ impl Values {
         match word.parts.as_slice() {
             [WordPart::Literal(text), ..] => !text.starts_with('-'),
             [WordPart::Tilde(_), ..] => true,
-            [WordPart::Variable(name), rest @ ..] => {
+            [first, rest @ ..] => {
                 let follows = match rest.first() {
                     None => true,
                     Some(WordPart::Literal(text)) => !text.starts_with('-'),
-                    Some(_) => name == "HOME" || name == "PWD",
+                    // The first part may be empty, but for these.
+                    Some(_) => matches!(first, WordPart::Variable(name) if is_directory(name)),
                 };
-                follows && self.nature(name) >= Nature::Tame
+                follows && self.nature(first) >= Nature::Tame
             }
-            _ => false,
+            [] => false,
         }
     }
 
     /// Whether a word is certain to be at most one.
     pub(crate) fn is_single(&self, word: &DynamicWord) -> bool {
-        word.one_word
-            || word.parts.iter().all(|part| match part {
-                WordPart::Literal(_) => true,
-                WordPart::Variable(name) => self.nature(name) == Nature::Plain,
-                WordPart::Tilde(_) | WordPart::Glob(_) | WordPart::Other(_) => false,
-            })
+        let plain = |part: &WordPart| {
+            matches!(part, WordPart::Literal(_)) || self.nature(part) == Nature::Plain
+        };
+        word.one_word || word.parts.iter().all(plain)
+    }
+
+    /// Whether a word is certain to be exactly one.
+    pub(crate) fn is_one(word: &DynamicWord) -> bool {
+        word.one_word || matches!(word.raw.as_str(), "$$" | "$#" | "$?")
     }
 
     /// Whether a word is a pattern that is certain to become no option, however many files it names.
@@ -286,6 +297,11 @@ impl Values {
             }),
         }
     }
+}
+
+/// Variables that hold a path from the root.
+fn is_directory(name: &str) -> bool {
+    matches!(name, "HOME" | "PWD")
 }
 
 /// Whether bash leaves the byte alone in a word that is not quoted.

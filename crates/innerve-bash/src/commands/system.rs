@@ -85,7 +85,7 @@ pub(super) const ROWS: &[Program] = &[
     .careful()
     .note("`e` shows the environments of processes, and these hold secrets")
     .check(ps_hides_environments)
-    .examples(&["ps aux", "ps -ef --forest", "ps -o pid,cmd -p 1", "ps -aux", "ps u 1"], &["ps auxe", "ps e", "ps -o pid,environ", "ps -auxe", "ps $x"]),
+    .examples(&["ps aux", "ps -ef --forest", "ps -o pid,cmd -p 1", "ps -p $$", "ps -aux", "ps u 1"], &["ps auxe", "ps e", "ps -o pid,environ", "ps -auxe", "ps $x"]),
     shows(
         &["pgrep"],
         "-acfilnovwxA -dgGPstuUrOF= --full --list-name --list-full --count --newest --oldest --exact --inverse --ignore-case --delimiter= --parent= \

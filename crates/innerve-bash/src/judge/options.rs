@@ -245,7 +245,7 @@ impl Grammar<'_> {
             Word::Literal(text) => text
                 .strip_prefix('-')
                 .is_some_and(|rest| rest.starts_with(|first: char| !first.is_ascii_digit())),
-            Word::Dynamic(value) => !value.one_word || !self.values.is_operand(value),
+            Word::Dynamic(value) => !Values::is_one(value) || !self.values.is_operand(value),
         };
         parsed.doubt |= doubtful && self.dynamic == Dynamic::Doubtful;
         parsed.value(key, role, Value::Word(word));

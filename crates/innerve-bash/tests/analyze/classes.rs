@@ -140,6 +140,8 @@ fn what_is_not_known_is_unknown() {
             "f() { ls; } & f",
             "f() { ls; }; timeout 5 f",
             "f() { ls; }; command f",
+            "f() { ls; }; FOO=1 f",
+            "f() { ls; }; FOO=1; f",
             "f() { cat \"$1\"; }; f .env",
             "jobs -x rm x",
             "'git status'",

@@ -180,6 +180,7 @@ fn codes(texts: &[&str]) -> String {
     texts.iter().map(code).collect::<Vec<_>>().join(" ")
 }
 
+#[cfg(test)]
 #[test]
 fn the_printed_page_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/commands.md");

@@ -205,6 +205,7 @@ mod tests {
     fn patterns_may_have_backslashes() {
         assert_eq!(pattern("C:\\Users\\*\\.env"), "//c/Users/*/.env");
         assert_eq!(pattern("src\\gen\\**"), "src/gen/**");
+        assert_eq!(pattern("~\\secret.txt"), "~/secret.txt");
         assert_eq!(pattern("a\\[1\\].txt"), "a\\[1\\].txt");
     }
 }

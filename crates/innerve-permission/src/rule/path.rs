@@ -44,8 +44,10 @@ const FOLDS_CASE: bool = cfg!(target_os = "macos");
 impl PathPattern {
     /// Compiles the specifier of a path rule; the error says what is wrong with it and what to write instead.
     pub(crate) fn new(spec: &str, behavior: Behavior, root: &Path) -> Result<Self, String> {
-        let drive = windows::drive_prefix(spec).map(|_| windows::pattern(spec));
-        let spec = drive.as_deref().unwrap_or(spec);
+        // These two beginnings are only ever written on Windows.
+        let is_of_windows = windows::drive_prefix(spec).is_some() || spec.starts_with("~\\");
+        let converted = is_of_windows.then(|| windows::pattern(spec));
+        let spec = converted.as_deref().unwrap_or(spec);
         if spec.starts_with('!') {
             return Err(
                 "starts with `!`; exceptions are not supported, write the paths that are meant"

@@ -99,9 +99,9 @@ const fn local(names: &'static [&'static str], options: &'static str) -> Program
 
 pub(super) const ROWS: &[Program] = &[
     // What is installed, and where.
-    local(&["npm ls", "npm list", "npm ll", "npm la", "pnpm ls", "pnpm list", "pnpm why", "npm explain", "npm why"], "-alpgDP -r --all --depth= --json --long --parseable --global --prod --dev --omit= --recursive")
-        .examples(&["npm ls --depth=0", "pnpm list -r"], &["npm install", "npm ls --frob"]),
-    local(&["npm root", "npm prefix", "npm bin", "pnpm root", "pnpm bin", "npm get", "npm config get", "npm config list", "npm config ls", "npm pkg get"], "-gl --global --json")
+    local(&["npm ls", "npm list", "npm ll", "npm la", "npm explain", "npm why"], "-alpgDP -r --all --depth= --json --long --parseable --global --prod --dev --omit= --recursive")
+        .examples(&["npm ls --depth=0", "npm explain react"], &["npm install", "npm ls --frob"]),
+    local(&["npm root", "npm prefix", "npm bin", "npm get", "npm config get", "npm config list", "npm config ls", "npm pkg get"], "-gl --global --json")
         .note("credentials in the configuration are shown only masked")
         .check(|parsed| (0..parsed.operands.len()).all(|index| parsed.literal(index).is_some_and(|name| !name.contains("auth") && !name.contains("assword") && !name.starts_with("//"))))
         .examples(&["npm root -g", "npm config get registry", "npm pkg get scripts"], &["npm config set a b", "npm config get _authToken"]),
@@ -146,13 +146,14 @@ pub(super) const ROWS: &[Program] = &[
             "cargo nextest", "cargo fix", "cargo miri", "cargo package", "cargo rustc", "cargo rustdoc", "cargo tree", "cargo metadata", "cargo expand", "cargo llvm-cov", "cargo watch",
             "cargo xtask", "cargo insta", "cargo audit", "cargo deny", "cargo machete", "cargo outdated", "cargo udeps",
             "go build", "go test", "go run", "go vet", "go generate", "go list", "go tool", "npm run", "npm run-script", "npm test", "npm t", "npm start", "npm rebuild", "npm pack",
-            "npm exec", "npm x", "pnpm run", "pnpm test", "pnpm exec", "pnpm build", "pnpm start", "pnpm dev", "pnpm lint", "yarn run", "yarn test", "yarn build", "yarn start", "yarn dev",
+            "npm exec", "npm x", "pnpm run", "pnpm test", "pnpm ls", "pnpm list", "pnpm why", "pnpm root", "pnpm bin", "pnpm exec", "pnpm build", "pnpm start", "pnpm dev", "pnpm lint", "yarn run", "yarn test", "yarn build", "yarn start", "yarn dev",
             "yarn lint", "yarn why", "yarn list", "yarn workspaces", "yarn workspace", "uv run", "poetry run", "poetry build", "uv build", "bun test", "bun run", "bun build", "deno test", "deno run",
             "deno task", "deno check", "deno lint", "bundle exec", "dotnet build", "dotnet test", "dotnet run", "dotnet publish", "swift build", "swift test", "swift run", "conda run", "poetry show",
             "poetry check", "poetry env",
         ],
         &[Effect::Write, Effect::ExecProject],
     )
+    .note("`pnpm` and `yarn` run the version of themselves that the project names")
     .examples(&["cargo test -p app", "npm run build", "go test ./...", "uv run pytest -q", "cargo clippy --all-targets -- -D warnings"], &["npm ls", "cargo fmt"]),
     Program::acts(
         &[

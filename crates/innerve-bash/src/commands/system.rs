@@ -56,9 +56,9 @@ pub(super) const ROWS: &[Program] = &[
     shows(&["getconf", "uuidgen", "hostid"], "-artv --random --time").examples(&["getconf PAGESIZE", "uuidgen"], &["uuidgen --frob"]),
     shows(&["getent"], "-s= --service=")
         .careful()
-        .note("`shadow` holds secrets")
-        .check(|parsed| parsed.literal(0).is_some_and(|database| !database.contains("shadow")))
-        .examples(&["getent hosts localhost", "getent passwd me"], &["getent shadow", "getent $x"]),
+        .note("`shadow` holds secrets, `hosts` asks other machines")
+        .check(|parsed| matches!(parsed.literal(0), Some("passwd" | "group" | "services" | "protocols" | "rpc" | "aliases" | "initgroups")))
+        .examples(&["getent passwd me", "getent group"], &["getent shadow", "getent $x", "getent hosts example.com"]),
     shows(&["hostname"], "-fsidAI --fqdn --short --ip-address --all-ip-addresses --domain --all-fqdns")
         .careful()
         .note("an operand sets the name")
@@ -216,8 +216,11 @@ pub(super) const ROWS: &[Program] = &[
     shows(&["rpm"], "-qailfcdRvp --query --all --info --list --file --configfiles --docfiles --requires --provides --whatprovides= --changelog --last")
         .careful()
         .note("macros in formats run programs")
-        .check(|parsed| parsed.has(&["-q", "--query"]))
-        .examples(&["rpm -qa", "rpm -ql bash"], &["rpm -i a.rpm", "rpm -qa --qf x", "rpm -q --pipe x bash"]),
+        .check(|parsed| {
+            parsed.has(&["-q", "--query"])
+                && parsed.operands.iter().all(|word| word.literal().is_some_and(|package| !package.contains(':')))
+        })
+        .examples(&["rpm -qa", "rpm -ql bash"], &["rpm -qp https://example.com/a.rpm", "rpm -i a.rpm", "rpm -qa --qf x", "rpm -q --pipe x bash"]),
     shows(&["pacman"], "-Qqilskeotdmnu --query --info --list --search --owns --explicit --quiet")
         .careful()
         .check(|parsed| parsed.has(&["-Q", "--query"]))

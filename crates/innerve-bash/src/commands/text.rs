@@ -199,11 +199,11 @@ pub(super) const ROWS: &[Program] = &[
         .examples(
             &[
                 "sed -n '10,40p' a", "sed 's/a/b/g; /^$/d' a", "sed -n '/start/,/end/{/x/!p}' a", "sed -E 's|(a+)/b|\\1|I' a", "sed '$d' a",
-                "sed ':a;N;$!ba;s/\\n/ /g' a", "sed --quiet --expr=1p a", "sed '/x/a more text' a", "sed '1!G;h;$!d' a",
+                "sed ':a;N;$!ba;s/\\n/ /g' a", "sed --quiet --expr=1p a", "sed '/x/a more text' a", "sed '1!G;h;$!d' a", "sed 's/[^/]*$//' a", "sed 's/[[:space:]/]*$/[/' a",
             ],
             &[
                 "sed -i s/a/b/ a", "sed --in-pl s/a/b/ a", "sed -ni p a", "sed -Ei.bak s/a/b/ a", "sed 's/a/b/e' a", "sed '1e date' a", "sed 'w b' a",
-                "sed -n '/x/w b' a", "sed s/a/b/w\\ b a", "sed -f a.sed b", "sed \"$x\" a", "sed -n 1p \"$x\"", "sed '{e date\n}' a", "sed 'r b' a",
+                "sed -n '/x/w b' a", "sed s/a/b/w\\ b a", "sed -f a.sed b", "sed 's/a/[/w b]/' a", "sed 's/[\\]/w b/;s/x]/y/' a", "sed \"$x\" a", "sed -n 1p \"$x\"", "sed '{e date\n}' a", "sed 'r b' a",
             ],
         ),
     Program::writes(&["sed", "gsed"], concat!(sed_options!(), " -i? --in-place?"), Operands::ScriptThenWrite)

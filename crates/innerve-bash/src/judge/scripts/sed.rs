@@ -79,7 +79,7 @@ fn address(text: &str) -> Option<&str> {
         None => '/',
     };
     if let Some(rest) = text.trim_start_matches('\\').strip_prefix(delimiter) {
-        return Some(delimited(rest, delimiter)?.trim_start_matches(['I', 'M']));
+        return Some(after_expression(rest, delimiter)?.trim_start_matches(['I', 'M']));
     }
     let rest = digits(text);
     match rest.strip_prefix('~') {
@@ -96,44 +96,70 @@ fn is_delimiter(character: char) -> bool {
 fn substitution(text: &str, command: char) -> Option<&str> {
     let delimiter = text.chars().next().filter(|delimiter| is_delimiter(*delimiter))?;
     let rest = text.get(delimiter.len_utf8()..)?;
-    let rest = delimited(delimited(rest, delimiter)?, delimiter)?;
     if command == 'y' {
-        return Some(rest);
+        return after_text(after_text(rest, delimiter)?, delimiter);
     }
+    let rest = after_text(after_expression(rest, delimiter)?, delimiter)?;
     Some(rest.trim_start_matches(|flag: char| {
         flag.is_ascii_digit() || matches!(flag, 'g' | 'p' | 'i' | 'I' | 'm' | 'M')
     }))
 }
 
 /// Skips to behind the next `delimiter` that is not escaped.
-///
-/// Whether a delimiter inside brackets ends the expression depends on the implementation, so such text is refused.
-fn delimited(text: &str, delimiter: char) -> Option<&str> {
+fn after_text(text: &str, delimiter: char) -> Option<&str> {
     let mut escaped = false;
-    // How far into a bracket expression: a `]` that comes first is a member of it.
-    let mut bracket: Option<usize> = None;
     for (index, character) in text.char_indices() {
-        if character == '\n' {
-            return None;
-        }
-        if escaped {
-            escaped = false;
-        } else if character == '\\' {
-            escaped = true;
-        } else if character == delimiter {
-            return match bracket {
-                Some(_) => None,
-                None => text.get(index + character.len_utf8()..),
-            };
-        } else if let Some(members) = bracket {
-            bracket = match character {
-                ']' if members > 0 => None,
-                '^' if members == 0 => Some(members),
-                _ => Some(members + 1),
-            };
-        } else if character == '[' {
-            bracket = Some(0);
+        match character {
+            '\n' => return None,
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            _ if character == delimiter => return text.get(index + character.len_utf8()..),
+            _ => {}
         }
     }
     None
+}
+
+/// Skips to behind the `delimiter` that ends a regular expression: neither escaped nor inside brackets.
+fn after_expression(text: &str, delimiter: char) -> Option<&str> {
+    let mut rest = text;
+    while let Some(character) = rest.chars().next() {
+        let tail = rest.get(character.len_utf8()..)?;
+        rest = match character {
+            '\n' => return None,
+            '\\' => {
+                let escaped = tail.chars().next().filter(|escaped| *escaped != '\n')?;
+                tail.get(escaped.len_utf8()..)?
+            }
+            _ if character == delimiter => return Some(tail),
+            '[' => after_brackets(tail)?,
+            _ => tail,
+        };
+    }
+    None
+}
+
+/// Skips the rest of a bracket expression, in which a delimiter stands for itself (POSIX, `sed`, "Regular Expressions in
+/// sed"). An escaped `]` ends it for some implementations only and is refused.
+fn after_brackets(text: &str) -> Option<&str> {
+    let negated = text.strip_prefix('^').unwrap_or(text);
+    // A `]` that comes first is a member.
+    let mut rest = negated.strip_prefix(']').unwrap_or(negated);
+    loop {
+        let character = rest.chars().next().filter(|character| *character != '\n')?;
+        let tail = rest.get(character.len_utf8()..)?;
+        rest = match character {
+            ']' => return Some(tail),
+            '\\' if tail.starts_with(']') => return None,
+            '[' if tail.starts_with([':', '.', '=']) => {
+                let kind = tail.get(..1)?;
+                let (class, after) = tail.get(1..)?.split_once(&format!("{kind}]"))?;
+                if class.contains('\n') {
+                    return None;
+                }
+                after
+            }
+            _ => tail,
+        };
+    }
 }

@@ -1,6 +1,8 @@
 //! Tests of this module.
 
 use super::*;
+use crate::read::Argument;
+use crate::{Redirection, RedirectionKind, Span};
 
 /// The commands of a text: words joined by `|`, dynamic ones as `*`, behind assignments and before redirections.
 fn shown(text: &str) -> Option<Vec<String>> {
@@ -169,4 +171,34 @@ fn what_is_not_understood_is_given_up() {
     ]);
     let deep = format!("{}a{}", "( ".repeat(500), " )".repeat(500));
     check_given_up(&[&deep]);
+}
+
+#[test]
+fn every_difference_is_a_dispute() {
+    let literal = |text: &str| Word::Literal(text.to_owned());
+    let simple = |words: &[&'static str], redirections: Vec<Redirection>| {
+        let span = Span { start: 0, end: 0 };
+        let words = words.iter().map(|raw| Argument { word: literal(raw), raw, span }).collect();
+        Simple { words, assignments: Vec::new(), redirections, span }
+    };
+    let write = || vec![Redirection { kind: RedirectionKind::Write, target: literal("c") }];
+    let append = || vec![Redirection { kind: RedirectionKind::Append, target: literal("c") }];
+    let dispute = |start, simple: &Simple<'_>| {
+        let mut opinion = SecondOpinion::of(" a b > c");
+        opinion.compare(start, simple);
+        opinion.dispute()
+    };
+    assert_eq!(dispute(1, &simple(&["a", "b"], write())), None);
+    for other in [
+        simple(&["a"], write()),
+        simple(&["a", "b", "b"], write()),
+        simple(&["a", "d"], write()),
+        simple(&["a", "b"], append()),
+        simple(&["a", "b"], Vec::new()),
+    ] {
+        assert_eq!(dispute(1, &other), Some(1), "{other:?}");
+    }
+    assert_eq!(dispute(0, &simple(&["a", "b"], write())), Some(0));
+    assert_eq!(SecondOpinion::of("a; b").dispute(), Some(0), "nobody else saw these");
+    assert_eq!(SecondOpinion::of("a `b \\` c`").dispute(), Some(2));
 }

@@ -1,7 +1,7 @@
 //! The kit of the end-to-end tests: the built program in a world of its own, a scripted model, a terminal.
 //!
 //! [`World`] is a temporary home and workspace; [`World::innerve`] runs the program in it and nothing of the machine's
-//! environment reaches it. [`ModelServer`] is a model on the loopback interface that answers by a [`Script`] of [`Reply`]s and
+//! environment reaches it. [`ModelServer`] is a model on the loopback interface that answers by a script of [`Reply`]s and
 //! refuses every request that the real interface would refuse. [`Terminal`] is a person at a pseudo-terminal.
 //!
 //! The kit panics where a test must fail: it is for tests alone.

@@ -105,10 +105,15 @@ pub(super) const ROWS: &[Program] = &[
         .note("credentials in the configuration are shown only masked")
         .check(|parsed| (0..parsed.operands.len()).all(|index| parsed.literal(index).is_some_and(|name| !name.contains("auth") && !name.contains("assword") && !name.starts_with("//"))))
         .examples(&["npm root -g", "npm config get registry", "npm pkg get scripts"], &["npm config set a b", "npm config get _authToken"]),
-    local(&["pip list", "pip3 list", "pip freeze", "pip3 freeze", "pip check", "pip3 check", "pip inspect", "uv pip list", "uv pip freeze", "uv pip check", "uv pip tree"], "-le --local --format= --user --not-required --all --editable --exclude= --exclude-editable --path= --verbose -v")
+    local(&["pip list", "pip3 list", "pip freeze", "pip3 freeze", "pip inspect", "pip3 inspect"], "-le --local --format= --user --not-required --all --editable --exclude= --exclude-editable --path= --verbose -v")
         .note("`--outdated` asks the index")
-        .examples(&["pip list", "pip freeze --local", "uv pip list"], &["pip list --outdated", "pip install x"]),
-    local(&["pip show", "pip3 show", "uv pip show", "pip hash", "pip debug", "pip cache dir", "pip cache list", "pip cache info"], "-fva= --files --verbose --algorithm=").examples(&["pip show -f requests"], &["pip download x", "pip config list"]),
+        .examples(&["pip list", "pip freeze --local"], &["pip list --outdated", "pip install x"]),
+    local(&["pip check", "pip3 check", "pip debug", "pip cache dir", "pip cache list", "pip cache info"], "-v --verbose")
+        .note("`pip` shortens options by itself: `--local` would be `--local-log`, which writes")
+        .examples(&["pip check", "pip cache dir"], &["pip check --local a", "pip cache purge"]),
+    local(&["pip show", "pip3 show", "pip hash", "pip3 hash"], "-fva= --files --verbose --algorithm=").examples(&["pip show -f requests"], &["pip download x", "pip config list"]),
+    local(&["uv pip list", "uv pip freeze", "uv pip check", "uv pip tree", "uv pip show"], "-ef --format= --exclude= --exclude-editable --editable --files --verbose -v")
+        .examples(&["uv pip list", "uv pip show -f requests"], &["uv pip install x", "uv pip list --outdated"]),
     local(&["go version", "go doc"], "-muc ~-all ~-src ~-short").examples(&["go version", "go doc fmt.Println"], &["go doc -http", "go build"]),
     local(&["go env"], "~-json ~-changed")
         .note("`-w` and `-u` write; so does `NAME=value`")

@@ -20,6 +20,8 @@ pub(super) fn reason(kind: ReasonKind, code: &str, message: impl Into<String>) -
 pub(super) enum Certainty {
     Certain,
     Possible,
+    /// It may speak of what lies in a directory that is read as a whole.
+    Within,
 }
 
 /// A reason that names the rule which decided.
@@ -31,14 +33,20 @@ pub(super) fn by_rule(rule: &Rule, certainty: Certainty) -> Reason {
     };
     let name = rule.behavior().name();
     let source = rule.origin().source.name();
+    let certain = format!("{name}_rule");
+    let possible = format!("{name}_rule_possible");
     let (code, message) = match certainty {
-        Certainty::Certain => {
-            (format!("{name}_rule"), format!("{verb} by the {source} rule `{rule}`"))
-        }
+        Certainty::Certain => (certain, format!("{verb} by the {source} rule `{rule}`")),
         Certainty::Possible => (
-            format!("{name}_rule_possible"),
+            possible,
             format!(
                 "the {source} rule `{rule}` may speak of it, and what it does is not known for certain"
+            ),
+        ),
+        Certainty::Within => (
+            possible,
+            format!(
+                "the {source} rule `{rule}` may speak of a file in a directory that is read as a whole; search tools leave such files out"
             ),
         ),
     };

@@ -15,6 +15,8 @@ use crate::{Behavior, Descent, Part, PathTarget, Reason, Ruleset, Target};
 pub(super) struct Found<'a> {
     pub(super) certain: Option<&'a Rule>,
     pub(super) possible: Option<&'a Rule>,
+    /// Whether the doubt is what lies in a directory.
+    within: bool,
 }
 
 impl<'a> Found<'a> {
@@ -23,24 +25,28 @@ impl<'a> Found<'a> {
     }
 
     pub(super) fn possible(&self) -> Option<Reason> {
-        self.possible.map(|rule| by_rule(rule, Certainty::Possible))
+        let certainty = if self.within { Certainty::Within } else { Certainty::Possible };
+        self.possible.map(|rule| by_rule(rule, certainty))
     }
 
     fn or(mut self, other: impl FnOnce() -> Self) -> Self {
         if self.certain.is_none() {
             let other = other();
             self.certain = other.certain;
-            self.possible = self.possible.or(other.possible);
+            if self.possible.is_none() {
+                self.possible = other.possible;
+                self.within = other.within;
+            }
         }
         self
     }
 
     pub(super) fn surely(rule: Option<&'a Rule>) -> Self {
-        Self { certain: rule, possible: None }
+        Self { certain: rule, ..Self::default() }
     }
 
     pub(super) fn maybe(rule: Option<&'a Rule>) -> Self {
-        Self { certain: None, possible: rule }
+        Self { possible: rule, ..Self::default() }
     }
 }
 
@@ -91,7 +97,7 @@ fn of_descent<'a>(
     };
     let found =
         path.path.as_deref().and_then(within).or_else(|| path.real.as_deref().and_then(within));
-    Found::maybe(found)
+    Found { possible: found, within: true, ..Found::default() }
 }
 
 /// Whether the part changes the directory.

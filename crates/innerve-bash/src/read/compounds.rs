@@ -37,7 +37,14 @@ impl Reader<'_> {
         let result = self.compound_body(node, scope);
         self.around.truncate(outer);
         result?;
-        if !own.redirections.is_empty() && self.findings.found.len() == before {
+        // Commands in substitutions and functions are run without the redirections.
+        let carried = self
+            .findings
+            .found
+            .iter()
+            .skip(before)
+            .any(|found| found.command.redirections.ends_with(&own.redirections));
+        if !own.redirections.is_empty() && !carried {
             return self.run(own, scope);
         }
         Ok(())

@@ -58,6 +58,9 @@ fn redirections_are_files_too() {
     check("cat <<'X' > a\nx\nX", "", "a", "");
     check("cat <<< text", "", "", "");
     check("a1 && b1 > f | c1", "", "f", "");
+    check("case $(a1) in esac > f", "", "f", "");
+    check("{ f() { a1; }; } > o", "", "o", "");
+    check("for x in $(a1); do b1; done > f", "", "f", "");
 }
 
 #[test]

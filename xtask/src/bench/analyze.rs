@@ -22,7 +22,7 @@ pub(crate) fn analyze(shell: &Shell, workspace: &Workspace, steps: &mut Steps) {
     steps.run("bench analyze: library", || {
         let text = plain(cmd!(
             shell,
-            "cargo run --quiet --release --package innerve-bash --example bench -- --json"
+            "cargo run --quiet --release --package innerve-bash --example bench_analyze -- --json"
         ))
         .read()?;
         let rows: Value = serde_json::from_str(&text)?;

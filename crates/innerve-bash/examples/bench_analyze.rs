@@ -1,6 +1,6 @@
 //! Times `analyze` beside the bare parse of the same text, and over a corpus of commands.
 //!
-//! `cargo run --release -p innerve-bash --example bench [-- --json]`; `cargo xtask bench analyze` runs it and holds it to
+//! `cargo run --release -p innerve-bash --example bench_analyze [-- --json]`; `cargo xtask bench analyze` runs it and holds it to
 //! its bounds.
 
 use std::error::Error;

@@ -7,7 +7,9 @@ use serde_json::Value;
 
 /// Answers what the engine asks.
 pub trait Approver: Send + Sync {
-    /// Asks; several questions of one session are asked one after the other. Ends soon after `cancellation`.
+    /// Asks. The pipeline puts one question of a session at a time, in the order in which they came up.
+    ///
+    /// Ends soon after `cancellation`: the turn was aborted, or rules have changed so that nobody needs to be asked.
     fn ask(
         &self,
         request: ApprovalRequest,
@@ -30,6 +32,8 @@ pub struct ApprovalRequest {
     pub preview: Option<Preview>,
     /// The sub-agent that asks; `None` for the main conversation.
     pub agent: Option<AgentId>,
+    /// Whether a person must take part, so that no program may say yes in their place.
+    pub needs_person: bool,
 }
 
 /// An answer.
@@ -49,7 +53,7 @@ pub enum Answer {
     },
     /// Nobody can be asked, and why.
     Unavailable(String),
-    /// The question was withdrawn because the turn ended.
+    /// The question was withdrawn.
     Interrupted,
 }
 

@@ -1,5 +1,7 @@
 //! The classifier port: a second model that answers in place of a person in mode `auto`.
 
+use std::path::PathBuf;
+
 use innerve_protocol::ToolUseId;
 use innerve_tool::BoxFuture;
 
@@ -18,6 +20,8 @@ pub struct ClassifierRequest {
     pub tool: String,
     /// What the tool says of its input.
     pub input: String,
+    /// The directory it would run in, absolute.
+    pub cwd: PathBuf,
 }
 
 /// A classifier's word.

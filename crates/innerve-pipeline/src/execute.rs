@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use futures_util::future::{Either, pending, ready, select};
 use innerve_tool::{BoxFuture, Rendered, ToolError, code};
+use tracing::Instrument as _;
 
 use crate::Step;
 use crate::pipeline::Call;
 use crate::stage::{Authorized, Executed, Stopped};
+use crate::telemetry;
 use crate::validate::interrupted;
 
 /// How long a cancelled tool may take to stop by itself before it is dropped.
@@ -28,7 +30,7 @@ impl Call<'_> {
         }
         let limit = tool.timeout(permit.input());
         // The tool runs inside this future: nothing of it is left when the future is dropped.
-        let run = tool.invoke(permit, context);
+        let run = tool.invoke(permit, context).instrument(telemetry::execution());
         let ended = Box::pin(self.ended(limit, &cancellation));
         let outcome: Result<Rendered, ToolError> = match select(run, ended).await {
             Either::Left((outcome, _)) => outcome,

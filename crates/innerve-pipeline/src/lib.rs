@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod approver;
+mod ask;
 mod authorize;
 mod classifier;
 mod concurrency;
@@ -12,9 +13,13 @@ mod loosening;
 mod observer;
 mod pipeline;
 mod prepare;
+mod prompt_tool;
+mod questions;
+mod refusal;
 mod settle;
 mod stage;
 mod step;
+mod telemetry;
 mod validate;
 
 pub use approver::{Answer, ApprovalRequest, Approver, Grant, GrantScope, Unattended};
@@ -25,5 +30,7 @@ pub use hook::{Hook, HookDecision, HookEvent, HookEventName, HookOutcome, Permis
 pub use loosening::is_no_looser;
 pub use observer::{Observer, Quiet, StepReport};
 pub use pipeline::{Pipeline, PolicySource, Turn};
+pub use prompt_tool::PromptTool;
 pub use stage::{Outcome, Requested, Settled, StopRequest};
 pub use step::Step;
+pub use telemetry::{Naming, tool_class};

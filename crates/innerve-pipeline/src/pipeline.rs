@@ -7,20 +7,26 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
+use futures_util::future::pending;
 use innerve_budget::ResultStore;
 use innerve_permission::{PathFacts, Policy};
 use innerve_protocol::{AgentId, SessionId, ToolUseId};
 use innerve_tool::port::Clock;
 use innerve_tool::{
-    CallContext, CancellationToken, ProgressSink, Reporter, SessionView, Silent, ToolPool,
+    BoxFuture, CallContext, CancellationToken, ProgressSink, Reporter, SessionView, Silent,
+    ToolPool,
 };
+use tracing::Instrument as _;
 
 use crate::authorize::{Heard, Judged};
 use crate::listen::Remarks;
+use crate::questions::Questions;
 use crate::settle::safe_class;
 use crate::stage::{Given, Requested, Settled, Stopped};
+use crate::telemetry::{self, Naming};
 use crate::{
-    Approver, Classifier, Denials, Grant, Hook, Observer, Quiet, Step, StepReport, Unattended,
+    Approver, Classifier, Denials, Grant, GrantScope, Hook, Observer, Quiet, Step, StepReport,
+    Unattended,
 };
 
 /// Runs tool uses. Lasts as long as a session; [`Turn`] holds what changes from turn to turn.
@@ -33,6 +39,9 @@ pub struct Pipeline {
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) results: Option<Arc<dyn ResultStore>>,
     pub(crate) clock: Option<Arc<dyn Clock>>,
+    /// Shared by all agents of a session.
+    pub(crate) questions: Arc<Questions>,
+    pub(crate) naming: Naming,
 }
 
 /// What holds for the calls of one turn.
@@ -62,6 +71,13 @@ pub struct Turn {
 pub trait PolicySource: Send + Sync {
     /// The policy as it is now; its `cwd` is the session's current directory.
     fn current(&self) -> Arc<Policy>;
+
+    /// Ends when the policy is another one than `seen`, an earlier [`Self::current`]; a question that is open then is
+    /// looked at again. The default never ends: questions stay open until somebody answers them.
+    fn changed<'a>(&'a self, seen: &'a Arc<Policy>) -> BoxFuture<'a, ()> {
+        let _ = seen;
+        Box::pin(pending())
+    }
 
     /// Remembers rules that a person granted. An error is told to the person; the answer itself still holds.
     fn remember(&self, grant: &Grant) -> Result<(), String>;
@@ -105,6 +121,8 @@ impl Pipeline {
             observer: Arc::new(Quiet),
             results: None,
             clock: None,
+            questions: Arc::default(),
+            naming: Naming::default(),
         }
     }
 
@@ -150,8 +168,28 @@ impl Pipeline {
         self
     }
 
+    /// Sets what telemetry calls tools and calls. Default: by class, so that no name that others chose leaves the machine.
+    #[must_use]
+    pub fn with_naming(mut self, naming: Naming) -> Self {
+        self.naming = naming;
+        self
+    }
+
+    /// What telemetry calls tools and calls.
+    pub fn naming(&self) -> Naming {
+        self.naming
+    }
+
     /// Runs one tool use through the fourteen steps. Never fails: whatever happens is told in the result.
     pub async fn run(&self, requested: Requested, turn: &Turn) -> Settled {
+        let span = telemetry::tool(self.naming, &requested.tool_use, turn.depth);
+        let since = self.now();
+        let settled = self.settle(requested, turn).instrument(span.clone()).await;
+        telemetry::settled(&span, &settled, since_then(since, self.now()));
+        settled
+    }
+
+    async fn settle(&self, requested: Requested, turn: &Turn) -> Settled {
         let mut call = Call::new(self, turn, &requested);
         match AssertUnwindSafe(call.steps(requested)).catch_unwind().await {
             Ok(Ok(settled)) => settled,
@@ -159,9 +197,14 @@ impl Pipeline {
             Err(payload) => {
                 // The payload may hold secrets: it is dropped unseen.
                 drop(payload);
+                telemetry::internal_error(call.at);
                 call.abandon()
             }
         }
+    }
+
+    fn now(&self) -> Option<Instant> {
+        self.clock.as_ref().map(|clock| clock.instant())
     }
 }
 
@@ -173,7 +216,7 @@ impl Call<'_> {
         let authorized = loop {
             let input = self.parse(&tool, &given, requested.invalid_input.as_deref())?; // 3
             let validated = self.validate(&tool, input).await?; //                    4
-            let suspicion = self.start_classifier(&validated); //                     5
+            let suspicion = self.start_classifier(&validated, &given); //             5
             let prepared = self.prepare(validated); //                                6
             let Heard::Same = self.pre_hooks(&prepared, &mut given).await? else { continue }; // 7
             match self.resolve(prepared, suspicion, &mut given).await? {
@@ -203,6 +246,8 @@ pub(crate) struct Call<'a> {
     pub(crate) remarks: Remarks,
     /// The step that is under way.
     pub(crate) at: Step,
+    /// For how long a person allowed calls like it.
+    pub(crate) granted: Option<GrantScope>,
     /// When the step began, if there is a clock.
     since: Option<Instant>,
 }
@@ -216,7 +261,8 @@ impl<'a> Call<'a> {
             name: requested.tool_use.name.clone(),
             remarks: Remarks::default(),
             at: Step::LookUp,
-            since: pipeline.clock.as_ref().map(|clock| clock.instant()),
+            granted: None,
+            since: pipeline.now(),
         }
     }
 
@@ -227,14 +273,13 @@ impl<'a> Call<'a> {
 
     /// Reports a step, and the code of what ended the call in it.
     pub(crate) fn report(&mut self, step: Step, ended: Option<&str>) {
-        let now = self.pipeline.clock.as_ref().map(|clock| clock.instant());
-        let elapsed = now
-            .zip(self.since)
-            .map_or(Duration::ZERO, |(now, since)| now.saturating_duration_since(since));
+        let now = self.pipeline.now();
+        let elapsed = since_then(self.since, now);
         self.since = now;
         self.at = Step::ALL.get(usize::from(step.number())).copied().unwrap_or(step);
         let ended = ended.map(safe_class);
         let report = StepReport { tool_use_id: &self.id, tool: &self.name, step, elapsed, ended };
+        telemetry::step(&report);
         self.watch(|observer| observer.step(&report));
     }
 
@@ -264,6 +309,11 @@ impl<'a> Call<'a> {
             session: Arc::new(session),
         }
     }
+}
+
+/// The time between two moments; zero without a clock.
+fn since_then(then: Option<Instant>, now: Option<Instant>) -> Duration {
+    now.zip(then).map_or(Duration::ZERO, |(now, then)| now.saturating_duration_since(then))
 }
 
 impl fmt::Debug for Pipeline {

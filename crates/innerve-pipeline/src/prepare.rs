@@ -3,8 +3,9 @@
 use innerve_permission::PermissionMode;
 use innerve_tool::BoxFuture;
 
+use crate::ask::is_open;
 use crate::pipeline::Call;
-use crate::stage::Validated;
+use crate::stage::{Given, Validated};
 use crate::{ClassifierRequest, ClassifierVerdict, Step};
 
 /// A classifier's answer that is under way. Dropping it cancels the work, so that it costs nothing when another step
@@ -17,8 +18,16 @@ pub(crate) struct Suspicion {
 
 impl Call<'_> {
     /// Step 5.
-    pub(crate) fn start_classifier(&mut self, call: &Validated) -> Option<Suspicion> {
-        let wanted = call.policy.mode == PermissionMode::Auto && self.name == "Bash";
+    pub(crate) fn start_classifier(
+        &mut self,
+        call: &Validated,
+        given: &Given,
+    ) -> Option<Suspicion> {
+        // What rules and analysis decide by themselves costs no request to a model.
+        let wanted = self.pipeline.classifier.is_some()
+            && call.policy.mode == PermissionMode::Auto
+            && self.name == "Bash"
+            && is_open(&self.judge(call, given));
         let suspicion = if wanted { self.ask_classifier(call) } else { None };
         self.pass(Step::StartClassifier);
         suspicion
@@ -35,6 +44,7 @@ impl Call<'_> {
             tool_use_id: self.id.clone(),
             tool: self.name.clone(),
             input: input.clone(),
+            cwd: call.context.cwd.clone(),
         };
         Some(Suspicion { about: input, verdict: classifier.start(request) })
     }

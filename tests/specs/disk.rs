@@ -1,9 +1,9 @@
 //! A disk that is a table, written in a block of the Markdown file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use innerve_permission::{PathFacts, PathStyle, ResolvedPath};
+use innerve_permission::{Entry, PathFacts, PathStyle, ResolvedPath};
 
 /// Links, directories and repositories; nothing else is there.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +13,7 @@ pub(crate) struct Disk {
     repositories: Vec<PathBuf>,
     git_programs: Vec<String>,
     files: Vec<PathBuf>,
+    unlisted: Vec<PathBuf>,
     style: PathStyle,
 }
 
@@ -28,6 +29,10 @@ impl Disk {
             [path, "file"] => {
                 self.existing.push(PathBuf::from(path));
                 self.files.push(PathBuf::from(path));
+            }
+            [path, "unlisted"] => {
+                self.existing.push(PathBuf::from(path));
+                self.unlisted.push(PathBuf::from(path));
             }
             ["git", "runs", program] => self.git_programs.push((*program).to_owned()),
             [path, "repository"] => {
@@ -65,6 +70,24 @@ impl PathFacts for Disk {
 
     fn may_be_directory(&self, path: &Path) -> bool {
         !self.files.iter().any(|file| file == path)
+    }
+
+    fn entries(&self, directory: &Path, _most: usize) -> Option<Vec<Entry>> {
+        if self.unlisted.iter().any(|unlisted| unlisted == directory) {
+            return None;
+        }
+        // What lies deeper says that there is a directory on the way.
+        let known = self.existing.iter().chain(self.links.keys());
+        let names: BTreeSet<_> = known
+            .filter_map(|path| Some(path.strip_prefix(directory).ok()?.iter().next()?.to_owned()))
+            .collect();
+        let entry = |name| {
+            let path = directory.join(&name);
+            let is_link = self.links.contains_key(&path);
+            let is_directory = !is_link && !self.files.contains(&path);
+            Entry { name, is_link, is_directory }
+        };
+        Some(names.into_iter().map(entry).collect())
     }
 
     fn style(&self) -> PathStyle {

@@ -1,5 +1,6 @@
 //! One simple command: argv, assignments, redirections, where it stands and what it does.
 
+use crate::variables::{self, VariableKind};
 use crate::{Class, Effects, Word};
 
 /// Byte offsets into the analyzed text.
@@ -69,6 +70,16 @@ pub struct Assignment {
     pub name: String,
     /// Its value.
     pub value: Word,
+}
+
+impl Assignment {
+    /// Whether it is known to change nothing but a program's looks or language: a name such as `NO_COLOR` or `LC_ALL` with
+    /// a value that is known, or a lower-case one, unless programs read it (`http_proxy`, `npm_config_registry`).
+    pub fn is_inert(&self) -> bool {
+        let of_programs = self.name.bytes().any(|byte| byte.is_ascii_uppercase());
+        variables::kind(&self.name) == VariableKind::Inert
+            && (!of_programs || self.value.literal().is_some())
+    }
 }
 
 /// A redirection such as `2> log`.

@@ -117,9 +117,8 @@ impl<'a> Reader<'a> {
         let mut plain = false;
         for assignment in &simple.assignments {
             let kind = variables::kind(&assignment.name);
-            let upper = assignment.name.bytes().any(|byte| byte.is_ascii_uppercase());
             match kind {
-                VariableKind::Inert => plain |= upper && assignment.value.literal().is_none(),
+                VariableKind::Inert => plain |= !assignment.is_inert(),
                 VariableKind::Plain => plain = true,
                 VariableKind::Meaning if assignment.name == "IFS" && name == "read" => {}
                 VariableKind::Meaning => {

@@ -4,37 +4,59 @@
 //! `Opaque` with the reason: what is not understood is never called safe. This crate does no I/O and runs nothing;
 //! it does not decide what is allowed either (`innerve-permission` does).
 
+#[cfg(feature = "analyzer")]
 mod analysis;
+#[cfg(feature = "analyzer")]
 mod command;
+#[cfg(feature = "analyzer")]
 mod effects;
+#[cfg(feature = "analyzer")]
 mod opaque;
+#[cfg(feature = "analyzer")]
 mod word;
 
+#[cfg(feature = "analyzer")]
 mod commands;
+#[cfg(feature = "analyzer")]
 mod continuation;
+#[cfg(feature = "analyzer")]
 mod directory;
+#[cfg(feature = "analyzer")]
 mod judge;
+#[cfg(feature = "analyzer")]
 mod raw;
+#[cfg(feature = "analyzer")]
 mod read;
+#[cfg(feature = "analyzer")]
 mod second;
 mod secrets;
+#[cfg(feature = "analyzer")]
 mod tree;
+#[cfg(feature = "analyzer")]
 mod variables;
 
+#[cfg(feature = "analyzer")]
 pub use analysis::{Analysis, Commands, Opaque};
+#[cfg(feature = "analyzer")]
 pub use command::{Assignment, Command, Context, Redirection, RedirectionKind, Span};
+#[cfg(feature = "analyzer")]
 pub use effects::{Class, Effect, Effects};
+#[cfg(feature = "analyzer")]
 pub use opaque::{OpaqueCode, OpaqueReason};
+pub use secrets::is_secret_path;
+#[cfg(feature = "analyzer")]
 pub use word::{DynamicWord, Word, WordPart};
 
 /// Lists every command that bash would run for `command`, or says why it cannot.
 ///
 /// Relative paths are reported as written.
+#[cfg(feature = "analyzer")]
 pub fn analyze(command: &str) -> Analysis {
     analyze_in(command, None)
 }
 
 /// As [`analyze`], with the directory that the command starts in (an absolute path), so that `cd` can be followed.
+#[cfg(feature = "analyzer")]
 pub fn analyze_in(command: &str, cwd: Option<&str>) -> Analysis {
     match continuation::join(command) {
         None => read_whole(command, cwd),
@@ -42,6 +64,7 @@ pub fn analyze_in(command: &str, cwd: Option<&str>) -> Analysis {
     }
 }
 
+#[cfg(feature = "analyzer")]
 fn read_whole(text: &str, cwd: Option<&str>) -> Analysis {
     let mut findings = read::Findings::default();
     read::Reader::new(&mut findings, text, cwd).read(read::Scope::top());
@@ -58,5 +81,5 @@ fn read_whole(text: &str, cwd: Option<&str>) -> Analysis {
 }
 
 #[doc = include_str!("../README.md")]
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "analyzer"))]
 struct Readme;

@@ -1,13 +1,13 @@
 //! Where secrets usually lie, and variables that usually hold one.
 
-/// Directories and files, as runs of path components, whose contents are secret wherever they lie.
+/// Directories and files, as runs of path components in lower case, whose contents are secret wherever they lie.
 const PLACES: &[&[&str]] = &[
     // Keys and password stores.
     &[".ssh"],
     &[".gnupg"],
     &[".password-store"],
     &[".local", "share", "keyrings"],
-    &["Library", "Keychains"],
+    &["library", "keychains"],
     &["etc", "shadow"],
     &["etc", "gshadow"],
     &[".htpasswd"],
@@ -45,21 +45,27 @@ const PLACES: &[&[&str]] = &[
     &[".mozilla"],
     &[".config", "google-chrome"],
     &[".config", "chromium"],
-    &[".config", "BraveSoftware"],
-    &["Application Support", "Google", "Chrome"],
-    &["Application Support", "Firefox"],
+    &[".config", "bravesoftware"],
+    &[".config", "microsoft-edge"],
+    &["google", "chrome"],
+    &["application support", "firefox"],
+    &["firefox", "profiles"],
 ];
 
 const KEY_FILES: &[&str] = &["id_rsa", "id_ed25519", "id_ecdsa", "id_dsa", "credentials.json"];
 const KEY_EXTENSIONS: &[&str] =
     &["pem", "key", "p12", "pfx", "ppk", "jks", "keystore", "kdbx", "keytab"];
 const HARMLESS_ENV_FILES: &[&str] = &["example", "sample", "template"];
+#[cfg(feature = "analyzer")]
 const SECRET_WORDS: &[&str] = &["KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL"];
 
-/// Whether the contents of `path` are likely a secret.
+/// Whether what lies at `path` is likely a secret, by its names alone: keys, tokens, `.env`, password stores.
 ///
-/// Unknown pieces and patterns in `path` do not count by themselves, but the names around them do.
-pub(crate) fn is_secret_path(path: &str) -> bool {
+/// The path may be relative, begin with `~`, and hold patterns of a shell or pieces that are not known: those do not count
+/// by themselves, but the names around them do. Case does not count, since not every disk tells it apart. This is the
+/// only list: readers of files ask it too.
+pub fn is_secret_path(path: &str) -> bool {
+    let path = &path.to_ascii_lowercase();
     let components: Vec<&str> =
         path.split('/').filter(|component| !component.is_empty() && *component != ".").collect();
     // Most paths hold no pattern, and then names are just compared.
@@ -83,8 +89,8 @@ fn is_secret_file(name: &str) -> bool {
     }
     let is_key = match name.rsplit_once('.') {
         Some((_, extension)) => KEY_EXTENSIONS.contains(&extension),
-        // `deploy_key`, `ssh_host_rsa_key`
-        None => name.ends_with("_key") || name.ends_with("-key"),
+        // `deploy_key`, `ssh_host_rsa_key`, and not the variable `$deploy_key`
+        None => (name.ends_with("_key") || name.ends_with("-key")) && !name.contains('$'),
     };
     if is_key {
         return true;
@@ -142,6 +148,7 @@ fn matches(pattern: &[char], text: &[char]) -> bool {
 }
 
 /// Whether a variable of this name usually holds a secret.
+#[cfg(feature = "analyzer")]
 pub(crate) fn is_secret_variable(name: &str) -> bool {
     SECRET_WORDS.iter().any(|word| name.contains(word))
 }

@@ -133,7 +133,7 @@ const MEANING: &[&str] = &[
 const MEANING_PREFIXES: &[&str] = &[
     "BASH", "CARGO_", "COMP", "DOCKER_", "DYLD_", "GIT_", "GLIBC_", "HIST", "KUBE", "LD_", "LESS",
     "MAIL", "MALLOC_", "NODE_", "NPM_", "PERL", "PYTHON", "READLINE", "RUBY", "RUSTC", "RUSTDOC",
-    "SSH_", "SUDO_", "TERMINFO", "npm_",
+    "SSH_", "SUDO_", "TERMINFO", "bun_", "npm_", "pnpm_", "yarn_",
 ];
 
 const MEANING_SUFFIXES: &[&str] = &[

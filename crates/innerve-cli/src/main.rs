@@ -10,7 +10,6 @@ mod exit;
 mod hook;
 mod instructions;
 mod interrupts;
-mod jsonc;
 mod jsonl;
 mod judging;
 mod output;

@@ -23,7 +23,7 @@ pub use facts::{CallFacts, Descent, Effect, EffectSet, Need, Part, PathTarget, P
 pub use layers::{Layer, PermissionSettings, Warning, merge};
 pub use lint::{Finding, LintCode, Severity, lint, lint_layers};
 pub use mode::{PermissionMode, UnknownMode};
-pub use paths::{NoDisk, PathFacts, PathStyle, ResolvedPath};
+pub use paths::{Entry, NoDisk, PathFacts, PathStyle, ResolvedPath};
 pub use permit::{Approval, Approver, Judgement, Permit, Preview, Refused, judge};
 pub use policy::{HookVoice, Objection, Policy, Sandbox, Scope, Voices};
 pub use resolve::resolve;

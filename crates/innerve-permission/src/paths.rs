@@ -3,6 +3,7 @@
 pub(crate) mod lexical;
 pub(crate) mod windows;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Answers questions about paths; the real one lives in `innerve-settings`, tests use a table.
@@ -25,6 +26,15 @@ pub trait PathFacts: Send + Sync {
         true
     }
 
+    /// What lies in `directory`, links in its path followed: nothing if there is no such directory; `None` if it cannot be
+    /// told, or if it is more than `most` entries.
+    ///
+    /// It tells to which links a pattern of a shell command may lead. Where it is not known, patterns may lead anywhere, and
+    /// are asked about as soon as some rule about paths is stricter than an allow.
+    fn entries(&self, _directory: &Path, _most: usize) -> Option<Vec<Entry>> {
+        None
+    }
+
     /// How paths are written on this disk.
     fn style(&self) -> PathStyle {
         PathStyle::HOST
@@ -38,6 +48,17 @@ pub struct ResolvedPath {
     pub real: Option<PathBuf>,
     /// Whether something is there.
     pub exists: bool,
+}
+
+/// One entry of a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name.
+    pub name: OsString,
+    /// Whether it is a symbolic link, wherever that leads.
+    pub is_link: bool,
+    /// Whether it is a directory, and no link to one.
+    pub is_directory: bool,
 }
 
 /// How paths are written and compared.
@@ -77,5 +98,9 @@ impl PathFacts for NoDisk {
 
     fn git_programs(&self, _cwd: &Path) -> Vec<String> {
         Vec::new()
+    }
+
+    fn entries(&self, _directory: &Path, _most: usize) -> Option<Vec<Entry>> {
+        Some(Vec::new())
     }
 }

@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use innerve_permission::{PathFacts, ResolvedPath};
+use innerve_permission::{Entry, PathFacts, ResolvedPath};
 
 /// More links on the way to one file are taken for a loop.
 const MAX_LINKS: usize = 40;
@@ -44,6 +44,29 @@ impl PathFacts for DiskPaths {
     fn may_be_directory(&self, path: &Path) -> bool {
         // What is not there may be made before the command runs.
         fs::metadata(path).map_or(true, |metadata| metadata.is_dir())
+    }
+
+    fn entries(&self, directory: &Path, most: usize) -> Option<Vec<Entry>> {
+        let entries = match fs::read_dir(directory) {
+            Ok(entries) => entries,
+            // What is no directory holds nothing.
+            Err(error) if crate::load::is_absent(&error) => return Some(Vec::new()),
+            Err(_) => return None,
+        };
+        let mut found = Vec::new();
+        for entry in entries {
+            let entry = entry.ok()?;
+            let kind = entry.file_type().ok()?;
+            if found.len() == most {
+                return None;
+            }
+            found.push(Entry {
+                name: entry.file_name(),
+                is_link: kind.is_symlink(),
+                is_directory: kind.is_dir(),
+            });
+        }
+        Some(found)
     }
 }
 

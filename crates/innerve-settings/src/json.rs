@@ -1,6 +1,7 @@
 //! JSON with comments and trailing commas, with the line of every value.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 
 use jsonc_parser::ast::Value as Node;
@@ -8,14 +9,28 @@ use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::{Map, Number, Value};
 
 use crate::SettingsError;
+use crate::load::read_text;
 
-/// A parsed settings text.
-#[derive(Debug, Default)]
-pub(crate) struct Parsed {
-    /// The value: an object.
-    pub(crate) value: Value,
+/// JSON with comments and trailing commas, as settings are written in it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Document {
+    /// The value.
+    pub value: Value,
     /// The line, from 1, of every value by its JSON pointer.
-    pub(crate) lines: BTreeMap<String, u32>,
+    pub lines: BTreeMap<String, u32>,
+}
+
+impl Document {
+    /// Reads a regular file of at most `most` bytes that holds one value of any kind.
+    pub fn read(path: &Path, most: u64) -> Result<Self, SettingsError> {
+        let text = read_text(path, most)?.ok_or_else(|| SettingsError::Read {
+            path: path.to_path_buf(),
+            source: io::ErrorKind::NotFound.into(),
+        })?;
+        let name = path.display().to_string();
+        parse_any(&text, &name)?
+            .ok_or_else(|| SettingsError::Syntax { place: name, problem: "it is empty".to_owned() })
+    }
 }
 
 /// JSON, comments and trailing commas: nothing else that the parser could take.
@@ -35,8 +50,19 @@ pub(crate) fn options() -> ParseOptions {
 }
 
 /// Parses a settings text; an empty one is an empty object.
-pub(crate) fn parse(text: &str, file: Option<&Path>) -> Result<Parsed, SettingsError> {
+pub(crate) fn parse(text: &str, file: Option<&Path>) -> Result<Document, SettingsError> {
     let name = file.map_or_else(|| "--settings".to_owned(), |file| file.display().to_string());
+    match parse_any(text, &name)? {
+        None => Ok(Document { value: Value::Object(Map::new()), ..Document::default() }),
+        Some(document) if document.value.is_object() => Ok(document),
+        Some(_) => {
+            Err(SettingsError::Syntax { place: name, problem: "it is no object".to_owned() })
+        }
+    }
+}
+
+/// The value in a text, if there is one.
+fn parse_any(text: &str, name: &str) -> Result<Option<Document>, SettingsError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let parsed = parse_to_ast(text, &CollectOptions::default(), &options()).map_err(|error| {
         SettingsError::Syntax {
@@ -44,18 +70,11 @@ pub(crate) fn parse(text: &str, file: Option<&Path>) -> Result<Parsed, SettingsE
             problem: error.kind().to_string(),
         }
     })?;
+    let Some(root) = &parsed.value else { return Ok(None) };
+    let name = name.to_owned();
     let mut reader = Reader { name, starts: line_starts(text), lines: BTreeMap::new() };
-    let value = match &parsed.value {
-        None => Value::Object(Map::new()),
-        Some(node @ Node::Object(_)) => reader.read(node, "")?,
-        Some(_) => {
-            return Err(SettingsError::Syntax {
-                place: reader.name,
-                problem: "it is no object".to_owned(),
-            });
-        }
-    };
-    Ok(Parsed { value, lines: reader.lines })
+    let value = reader.read(root, "")?;
+    Ok(Some(Document { value, lines: reader.lines }))
 }
 
 /// Turns the tree into a value and takes note of lines.
@@ -147,6 +166,22 @@ mod tests {
         for text in ["", " \n", "// nothing\n"] {
             assert_eq!(parse(text, None).unwrap().value, json!({}), "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_file_of_any_value_is_read_within_its_limit() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("cases.jsonc");
+        std::fs::write(&file, "// cases\n[\n  {\"a\": 1}, // x\n]").unwrap();
+        let document = Document::read(&file, 100).unwrap();
+        assert_eq!(document.value, json!([{"a": 1}]));
+        assert_eq!(document.lines.get("/0/a"), Some(&3));
+        let code = |path: &Path, most| Document::read(path, most).unwrap_err().code();
+        assert_eq!(code(&file, 10), "settings_too_large");
+        assert_eq!(code(directory.path(), 10), "settings_not_regular");
+        assert_eq!(code(&directory.path().join("gone"), 10), "settings_read");
+        std::fs::write(&file, " // nothing\n").unwrap();
+        assert_eq!(code(&file, 100), "settings_syntax");
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod write;
 
 pub use disk::DiskPaths;
 pub use error::SettingsError;
+pub use json::Document;
 pub use load::{Flags, Loaded, Settings};
 pub use locations::Locations;
 pub use save::{Saved, save_local_rule, save_rule};

@@ -13,7 +13,7 @@ use crate::locations::Pair;
 use crate::{Locations, SettingsError, Trust, json};
 
 /// The largest settings file that is read, in bytes.
-const MAX_SIZE: u64 = 2 * 1024 * 1024;
+pub(crate) const MAX_SIZE: u64 = 2 * 1024 * 1024;
 
 /// What the command line says beside the files.
 #[derive(Clone, Debug, Default)]
@@ -156,7 +156,7 @@ impl Files<'_> {
         file: &Path,
         root: &Path,
     ) -> Result<Option<Layer>, SettingsError> {
-        let Some(text) = read_text(file)? else { return Ok(None) };
+        let Some(text) = read_text(file, MAX_SIZE)? else { return Ok(None) };
         let parsed = json::parse(&text, Some(file))?;
         Ok(Some(Layer {
             source,
@@ -169,8 +169,8 @@ impl Files<'_> {
     }
 }
 
-/// The text of a regular file of bounded size; `None` if there is no such file.
-pub(crate) fn read_text(path: &Path) -> Result<Option<String>, SettingsError> {
+/// The text of a regular file of at most `most` bytes; `None` if there is no such file.
+pub(crate) fn read_text(path: &Path, most: u64) -> Result<Option<String>, SettingsError> {
     let failed = |source| SettingsError::Read { path: path.to_path_buf(), source };
     // Looked at before it is opened: opening a pipe would wait for somebody to write.
     let metadata = match fs::metadata(path) {
@@ -183,10 +183,10 @@ pub(crate) fn read_text(path: &Path) -> Result<Option<String>, SettingsError> {
     }
     let mut text = String::new();
     File::open(path)
-        .and_then(|file| file.take(MAX_SIZE + 1).read_to_string(&mut text))
+        .and_then(|file| file.take(most.saturating_add(1)).read_to_string(&mut text))
         .map_err(failed)?;
-    if text.len() as u64 > MAX_SIZE {
-        return Err(SettingsError::TooLarge { path: path.to_path_buf(), limit: MAX_SIZE });
+    if text.len() as u64 > most {
+        return Err(SettingsError::TooLarge { path: path.to_path_buf(), limit: most });
     }
     Ok(Some(text))
 }

@@ -7,7 +7,7 @@ use jsonc_parser::cst::{CstInputValue, CstRootNode};
 use serde_json::Value;
 
 use crate::disk::repository;
-use crate::load::read_text;
+use crate::load::{MAX_SIZE, read_text};
 use crate::{Locations, SettingsError, json, write};
 
 /// What saving did.
@@ -30,7 +30,7 @@ pub fn save_rule(file: &Path, behavior: Behavior, rule: &str) -> Result<Saved, S
         let problem = "has more than one line; save it by hand if it is meant".to_owned();
         return Err(RuleError::Malformed { rule: rule.text().to_owned(), problem }.into());
     }
-    let text = read_text(file)?.unwrap_or_default();
+    let text = read_text(file, MAX_SIZE)?.unwrap_or_default();
     let parsed = json::parse(&text, Some(file))?;
     let pointer = format!("/permissions/{}", behavior.name());
     let syntax =

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use innerve_permission::{Layer, PermissionMode, Policy, Resolution, RuleSource, merge};
-use innerve_settings::{DiskPaths, Locations};
+use innerve_settings::{DiskPaths, Document, Locations, SettingsError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use crate::check::lines::{Source, layer};
 use crate::exit::{Exit, Failure};
 use crate::judging::{judge, verdict_name};
 use crate::output::{self, BOLD, DIM, GREEN, RED, broken_pipe_is_success, headline, plain};
-use crate::{jsonc, settings};
+use crate::settings;
 
 /// One case as it stands in the file.
 #[derive(Deserialize)]
@@ -63,7 +63,7 @@ pub(super) fn test(arguments: &RulesTestArguments) -> Result<Exit, Failure> {
     let cwd = current_dir()?;
     let locations = settings::locations(&cwd)?;
     let file = &arguments.file;
-    let parsed = jsonc::read(file).map_err(Failure::usage)?;
+    let parsed = read(file).map_err(Failure::usage)?;
     let broken = |line: Option<u32>, problem: String| {
         let line = line.map_or_else(String::new, |line| format!(":{line}"));
         Failure::usage(format!("{}{line}: {problem}", file.display()))
@@ -198,9 +198,26 @@ impl Stage<'_> {
     }
 }
 
+/// The largest file that is read, in bytes.
+const MAX_SIZE: u64 = 8 * 1024 * 1024;
+
+/// Reads a file of JSON with comments; the error is a sentence that names it.
+pub(super) fn read(file: &Path) -> Result<Document, String> {
+    Document::read(file, MAX_SIZE).map_err(|error| {
+        let name = file.display();
+        if let SettingsError::Syntax { place, problem } = error {
+            format!("{place} is not valid: {problem}")
+        } else if let SettingsError::Read { source, .. } = error {
+            format!("`{name}` cannot be read: {source}")
+        } else {
+            error.to_string()
+        }
+    })
+}
+
 /// A settings file as the project's, trusted.
 pub(super) fn of_file(file: &Path, root: &Path) -> Result<Layer, String> {
-    let parsed = jsonc::read(file)?;
+    let parsed = read(file)?;
     if !parsed.value.is_object() {
         return Err(format!("`{}` holds no object", file.display()));
     }

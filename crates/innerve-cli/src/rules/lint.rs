@@ -7,11 +7,12 @@ use innerve_permission::{Finding, Layer, RuleError, RuleSource, Severity, lint_l
 use innerve_settings::{Locations, SettingsError};
 use serde_json::{Value, json};
 
+use super::cases::read;
 use super::{current_dir, place};
 use crate::args::RulesLintArguments;
 use crate::exit::{Exit, Failure};
 use crate::output::{self, BOLD, DIM, RED, YELLOW, broken_pipe_is_success, headline, note, plain};
-use crate::{jsonc, settings};
+use crate::settings;
 
 /// Runs the verb.
 pub(super) fn lint(arguments: &RulesLintArguments) -> Result<Exit, Failure> {
@@ -61,7 +62,7 @@ fn count(layer: &Layer) -> usize {
 
 /// One settings file as a layer. What it is for decides where its paths start.
 fn layer(file: &Path, locations: &Locations) -> Result<Layer, Failure> {
-    let parsed = jsonc::read(file).map_err(Failure::usage)?;
+    let parsed = read(file).map_err(Failure::usage)?;
     if !parsed.value.is_object() {
         return Err(Failure::usage(format!("`{}` holds no object", file.display())));
     }

@@ -29,4 +29,6 @@ mod analyzed;
 #[cfg(feature = "bash")]
 mod descent;
 #[cfg(feature = "bash")]
+mod links;
+#[cfg(feature = "bash")]
 mod walk;

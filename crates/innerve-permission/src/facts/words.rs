@@ -1,33 +1,9 @@
 //! Words of shell commands: what the place where a command runs tells about them.
 
-use innerve_bash::{Assignment, DynamicWord, Word, WordPart};
+use innerve_bash::{DynamicWord, Word, WordPart};
 
 use super::Place;
 use std::path::Path;
-
-/// Variables whose assignment changes nothing but a program's looks or language.
-const HARMLESS: &[&str] = &[
-    "NODE_ENV",
-    "LANG",
-    "LANGUAGE",
-    "TZ",
-    "TERM",
-    "NO_COLOR",
-    "FORCE_COLOR",
-    "CLICOLOR",
-    "COLORTERM",
-    "CI",
-    "DEBUG",
-    "RUST_LOG",
-    "RUST_BACKTRACE",
-    "PYTHONUNBUFFERED",
-    "PYTHONDONTWRITEBYTECODE",
-    "GOOS",
-    "GOARCH",
-    "CGO_ENABLED",
-    "COLUMNS",
-    "LINES",
-];
 
 /// Variables that a session sets and that hold no blanks a user could slip words into.
 const SESSION_VARIABLES: &[&str] = &["HOME", "PWD", "OLDPWD", "USER", "TMPDIR"];
@@ -75,18 +51,6 @@ pub(super) fn expands(word: &Word) -> bool {
         WordPart::Other(text) if text == "…" => false,
         WordPart::Other(text) => !(*one_word && (text.starts_with("$(") || text.starts_with('`'))),
     })
-}
-
-/// Whether the assignment changes nothing about what the command does.
-pub(super) fn is_harmless(assignment: &Assignment) -> bool {
-    let name = assignment.name.as_str();
-    let known = HARMLESS.contains(&name) || name.starts_with("LC_");
-    let private = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
-        && !name.contains(|c: char| c.is_ascii_uppercase())
-        && !name.ends_with("_proxy")
-        // Package managers read their options from such names.
-        && !["npm_", "pnpm_", "yarn_", "bun_"].iter().any(|prefix| name.starts_with(prefix));
-    private || (known && assignment.value.literal().is_some())
 }
 
 /// The word with what the place tells filled in, globs as written and other expansions as `$name`: for recognizing

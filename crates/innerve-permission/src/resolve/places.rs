@@ -1,6 +1,8 @@
-//! Places with rules of their own: protected paths, paths whose removal is critical, and secrets.
+//! Places with rules of their own: protected paths, paths whose removal is critical, and secrets (their list is `innerve-bash`'s).
 
 use std::path::{Component, Path};
+
+use innerve_bash::is_secret_path;
 
 use super::call::{Call, base_name};
 use crate::paths::windows;
@@ -60,27 +62,6 @@ const PROTECTED_FILES: &[&str] = &[
     ".mcp.json",
     ".claude.json",
 ];
-
-/// Directories with keys and tokens.
-const SECRET_DIRECTORIES: &[&str] = &[".ssh", ".aws", ".gnupg"];
-
-/// Directories with keys and tokens, beneath another one.
-const SECRET_PAIRS: &[(&str, &str)] = &[
-    (".config", "gh"),
-    (".mozilla", "firefox"),
-    (".config", "google-chrome"),
-    (".config", "chromium"),
-    (".config", "bravesoftware"),
-    (".config", "microsoft-edge"),
-    ("google", "chrome"),
-    ("firefox", "profiles"),
-];
-
-const SECRET_FILES: &[&str] =
-    &[".netrc", ".git-credentials", "id_rsa", "id_ed25519", "id_ecdsa", "id_dsa"];
-
-/// Endings of files that stand for an environment file without its values.
-const EXAMPLES: &[&str] = &[".example", ".sample", ".template"];
 
 /// The target whose change is protected, if there is one.
 pub(super) fn protected(call: Call<'_>) -> Option<&PathTarget> {
@@ -251,42 +232,10 @@ pub(super) struct Secret<'a> {
     pub(super) path: Option<&'a PathTarget>,
 }
 
+/// Whether the target is likely a secret. Where the path is not known its text counts, patterns and all.
 pub(super) fn is_secret_target(path: &PathTarget) -> bool {
-    either(path, is_secret) || (path.path.is_none() && is_secret_glob(&path.given))
-}
-
-/// Whether a glob such as `.env?` or `*.pem` is about secrets, whatever its special characters stand for.
-fn is_secret_glob(given: &str) -> bool {
-    let is_special = |c: char| matches!(c, '*' | '?' | '[' | ']');
-    given.contains(is_special)
-        && ["", "x"].iter().any(|filler| {
-            let name: String = given.split(is_special).collect::<Vec<_>>().join(filler);
-            is_secret(Path::new(&name))
-        })
-}
-
-fn is_secret(path: &Path) -> bool {
-    let names = lower_names(path);
-    let in_directory = names.iter().enumerate().any(|(index, name)| {
-        let next = names.get(index + 1).map(String::as_str);
-        SECRET_DIRECTORIES.contains(&name.as_str())
-            || SECRET_PAIRS.iter().any(|(first, second)| name == first && next == Some(second))
-    });
-    let [.., parent, name] = names.as_slice() else {
-        return in_directory || names.first().is_some_and(|name| is_secret_name(name));
-    };
-    in_directory
-        || is_secret_name(name)
-        || (parent == ".kube" && name == "config")
-        || path == Path::new("/etc/shadow")
-        || (name == "environ" && names.first().is_some_and(|first| first == "proc"))
-}
-
-fn is_secret_name(name: &str) -> bool {
-    let is_environment = name == ".env"
-        || (name.starts_with(".env.") && !EXAMPLES.iter().any(|ending| name.ends_with(ending)));
-    let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
-    is_environment || SECRET_FILES.contains(&name) || matches!(extension, Some("pem" | "key"))
+    either(path, |path| is_secret_path(&path.to_string_lossy()))
+        || (path.path.is_none() && is_secret_path(&path.given))
 }
 
 /// Whether the path as given or the place it leads to passes.

@@ -260,7 +260,7 @@ pub(crate) fn escape_glob(text: &str) -> String {
 /// Whether a segment of a pattern and one of a shell's glob may stand for the same name.
 ///
 /// A glob does not name what begins with a dot, unless it begins with one.
-fn may_be_same(ours: &str, literal: bool, theirs: &str) -> bool {
+pub(crate) fn may_be_same(ours: &str, literal: bool, theirs: &str) -> bool {
     if ours.starts_with('.') && theirs.starts_with(['*', '?', '[']) {
         return false;
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use innerve_permission::{
-    Behavior, CallFacts, Decision, HookVoice, Need, Origin, Part, PathFacts, Place, Policy,
+    Behavior, CallFacts, Decision, Entry, HookVoice, Need, Origin, Part, PathFacts, Place, Policy,
     Resolution, ResolvedPath, Rule, RuleSource, Verdict, Voices, facts, resolve,
 };
 use serde_json::{Value, json};
@@ -63,6 +63,15 @@ impl PathFacts for TableDisk {
 
     fn git_programs(&self, _cwd: &Path) -> Vec<String> {
         self.git_programs.clone()
+    }
+
+    fn entries(&self, directory: &Path, _most: usize) -> Option<Vec<Entry>> {
+        let links = self.links.keys().filter(|link| link.parent() == Some(directory));
+        let entry = |link: &PathBuf| {
+            let name = link.file_name()?.to_owned();
+            Some(Entry { name, is_link: true, is_directory: false })
+        };
+        Some(links.filter_map(entry).collect())
     }
 }
 

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use innerve_bash::{
-    Analysis, Class, Command, Effect, Effects, RedirectionKind, Word, analyze, analyze_in,
+    Analysis, Assignment, Class, Command, Effect, Effects, RedirectionKind, Word, analyze,
+    analyze_in,
 };
 
 use super::walk::Walk;
-use super::{MAX_COMMAND, descent, opaque};
+use super::{MAX_COMMAND, descent, links, opaque};
 use crate::facts::{CallFacts, Descent, EffectSet, Need, Part, PathTarget, Place, Target, words};
 
 /// Shells that read commands from their input.
@@ -105,6 +106,19 @@ impl Site<'_> {
     fn path(self, given: &str) -> PathTarget {
         PathTarget::within(given, self.cwd, self.place)
     }
+
+    /// The targets of a word that is not known: itself, and what it reaches through links.
+    fn unknown(self, shape: &str, target: fn(PathTarget) -> Target) -> Vec<Target> {
+        let mut targets = vec![target(PathTarget::unknown(shape))];
+        for beyond in links::behind(shape, self.place) {
+            let target = target(beyond.target);
+            // Removing a link leaves what it leads to.
+            if !(beyond.is_link && matches!(target, Target::Delete(_))) {
+                targets.push(target);
+            }
+        }
+        targets
+    }
 }
 
 fn build(command: &Command, site: Site<'_>) -> Part {
@@ -120,7 +134,7 @@ fn build(command: &Command, site: Site<'_>) -> Part {
     let assignments = command
         .assignments
         .iter()
-        .map(|assignment| (assignment.name.clone(), words::is_harmless(assignment)))
+        .map(|assignment| (assignment.name.clone(), assignment.is_inert()))
         .collect();
     let mut part = Part {
         text: command.text(),
@@ -146,10 +160,23 @@ fn build(command: &Command, site: Site<'_>) -> Part {
 
 /// How far the command reads directories. A search that names none reads the current one.
 fn descend(argv: &[Option<String>], targets: &mut Vec<Target>, site: Site<'_>) -> Descent {
-    let (descent, searches_here) = descent::of(argv, site.piped);
+    let search = descent::of(argv, site.piped);
+    let descent = search.descent;
     let names_one = targets.iter().any(|target| matches!(target, Target::Read(_)));
-    if searches_here && !names_one {
+    if search.here && !names_one {
         targets.push(Target::Read(site.path(".")));
+    }
+    if search.follows {
+        let read = targets.iter().filter_map(|target| match target {
+            Target::Read(path) => path.real.as_deref(),
+            Target::Write(_) | Target::Delete(_) | Target::Host(_) | Target::Agent(_) => None,
+        });
+        let read = read.filter(|real| site.place.disk.may_be_directory(real));
+        let beyond: Vec<Target> = read
+            .flat_map(|directory| links::beneath(directory, site.place))
+            .map(|beyond| Target::Read(beyond.target))
+            .collect();
+        targets.extend(beyond);
     }
     let is_directory = |target: &Target| match target {
         Target::Read(path) => {
@@ -175,7 +202,7 @@ fn only_reads(command: &Command, redirected: &[Target]) -> bool {
         && command.effects.union(allowed) == allowed
         && command.deletes.is_empty()
         && command.writes.len() <= writes
-        && command.assignments.iter().all(words::is_harmless)
+        && command.assignments.iter().all(Assignment::is_inert)
 }
 
 /// Whether a git command only reads *here*: git runs programs that the configuration of its repository names, and only
@@ -245,11 +272,11 @@ fn redirected(command: &Command, site: Site<'_>) -> Vec<Target> {
     for redirection in &command.redirections {
         match redirection.kind {
             RedirectionKind::Read => {
-                targets.push(Target::Read(file(&redirection.target, site)));
+                targets.extend(files(&redirection.target, Target::Read, site));
             }
             RedirectionKind::Write | RedirectionKind::Append => {
                 if !is_harmless_device(&redirection.target) {
-                    targets.push(Target::Write(file(&redirection.target, site)));
+                    targets.extend(files(&redirection.target, Target::Write, site));
                 }
             }
             RedirectionKind::Duplicate | RedirectionKind::Text => {}
@@ -258,13 +285,13 @@ fn redirected(command: &Command, site: Site<'_>) -> Vec<Target> {
     targets
 }
 
-/// The file that a redirection names; one that bash takes for a network connection is not known.
-fn file(word: &Word, site: Site<'_>) -> PathTarget {
+/// The file that a redirection names, or those that it may; one that bash takes for a network connection is not known.
+fn files(word: &Word, target: fn(PathTarget) -> Target, site: Site<'_>) -> Vec<Target> {
     match site.value(word) {
         Some(given) if !given.starts_with("/dev/tcp/") && !given.starts_with("/dev/udp/") => {
-            site.path(&given)
+            vec![target(site.path(&given))]
         }
-        Some(_) | None => PathTarget::unknown(site.shape(word)),
+        Some(_) | None => site.unknown(&site.shape(word), target),
     }
 }
 
@@ -312,7 +339,7 @@ fn touched(command: &Command, argv: &[Option<String>], site: Site<'_>) -> Vec<Ta
         }
         // Which word stands behind an unknown operand is not told, so each may.
         targets.extend(filled.iter().map(|given| target(site.path(given))));
-        targets.extend(unknown.iter().map(|given| target(PathTarget::unknown(given))));
+        targets.extend(unknown.iter().flat_map(|given| site.unknown(given, target)));
         if unknown.is_empty() && filled.is_empty() {
             targets.push(target(PathTarget::unknown(UNKNOWN)));
         }

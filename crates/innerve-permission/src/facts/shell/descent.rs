@@ -19,12 +19,66 @@ const ALWAYS: &[&str] = &["ag", "ack", "ugrep", "ug", "tar", "zip", "7z", "rsync
 /// Options that show `rg` what begins with a dot (ripgrep guide, "automatic filtering").
 const RG_HIDDEN: &[&str] = &["--hidden", "-."];
 
-/// How far the command reads what lies in the directories that it names, and whether it reads the current one when it
-/// names none. `piped` says that something is written to its input.
-pub(super) fn of(argv: &[Option<String>], piped: bool) -> (Descent, bool) {
+/// Programs that follow the links in a directory: always, or with one of these letters or long options.
+const FOLLOWING: &[(&[&str], &str, &[&str])] = &[
+    (
+        &["grep", "egrep", "fgrep", "zgrep", "bzgrep", "xzgrep", "ugrep", "ug"],
+        "R",
+        &["--dereference-recursive"],
+    ),
+    (&["rg"], "L", &["--follow"]),
+    (&["ag", "ack"], "f", &["--follow"]),
+    (&["cp", "rsync"], "L", &["--dereference", "--copy-links"]),
+    (&["tar"], "h", &["--dereference"]),
+    (&["diff", "scp", "zip", "7z"], "", &[]),
+];
+
+/// What a command reads in directories.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Search {
+    /// How far it reads what lies in those that it names.
+    pub(super) descent: Descent,
+    /// Whether it reads the current one when it names none.
+    pub(super) here: bool,
+    /// Whether it follows the links that it finds there.
+    pub(super) follows: bool,
+}
+
+/// What the command reads in directories. `piped` says that something is written to its input.
+pub(super) fn of(argv: &[Option<String>], piped: bool) -> Search {
+    let (descent, here) = extent(argv, piped);
+    let follows = descent != Descent::None && follows(argv);
+    Search { descent, here, follows }
+}
+
+fn follows(argv: &[Option<String>]) -> bool {
+    let [Some(program), words @ ..] = argv else { return true };
+    let program = base_name(program);
+    let row = FOLLOWING.iter().find(|(names, ..)| names.contains(&program));
+    let Some((_, letters, long)) = row else { return false };
+    // A word that is not known may be an option.
+    letters.is_empty()
+        || words.iter().any(|word| {
+            word.as_deref().is_none_or(|word| is_cluster(word, letters) || is_long(word, long))
+        })
+        || program == "tar" && argv.get(1).is_some_and(|word| is_tar_cluster(word.as_deref()))
+}
+
+/// `tar chf x` takes its letters without a dash.
+fn is_tar_cluster(word: Option<&str>) -> bool {
+    word.is_some_and(|word| {
+        word.contains('h') && word.bytes().all(|byte| byte.is_ascii_alphabetic())
+    })
+}
+
+fn base_name(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}
+
+fn extent(argv: &[Option<String>], piped: bool) -> (Descent, bool) {
     let words: Vec<&str> = argv.iter().map(|word| word.as_deref().unwrap_or_default()).collect();
     let [program, words @ ..] = words.as_slice() else { return (Descent::None, false) };
-    let program = program.rsplit('/').next().unwrap_or(program);
+    let program = base_name(program);
     // A word that is not known may be an option.
     let unknown = argv.contains(&None);
     match program {
@@ -46,13 +100,18 @@ pub(super) fn of(argv: &[Option<String>], piped: bool) -> (Descent, bool) {
             };
             let descends = words.iter().enumerate().any(|(index, word)| {
                 is_cluster(word, letters)
-                    || long.iter().any(|option| word.len() > 3 && option.starts_with(word))
+                    || is_long(word, long)
                     || (*word == "recurse"
                         && index.checked_sub(1).and_then(|before| words.get(before)) == Some(&"-d"))
             });
             if descends { (Descent::All, name.ends_with("grep")) } else { (Descent::None, false) }
         }
     }
+}
+
+/// Whether the word is one of these long options, which may be cut short.
+fn is_long(word: &str, long: &[&str]) -> bool {
+    word.len() > 3 && long.iter().any(|option| option.starts_with(word))
 }
 
 /// Whether the word is short options with one of these letters among them.
@@ -72,10 +131,11 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(command: &str, expected: (Descent, bool)) {
+    fn check(command: &str, (descent, here): (Descent, bool)) {
         let argv: Vec<Option<String>> =
             command.split(' ').map(|word| (word != "?").then(|| word.to_owned())).collect();
-        assert_eq!(of(&argv, false), expected, "{command}");
+        let search = of(&argv, false);
+        assert_eq!((search.descent, search.here), (descent, here), "{command}");
     }
 
     #[test]
@@ -104,6 +164,33 @@ mod tests {
     #[test]
     fn what_is_piped_in_is_searched_instead_of_the_directory() {
         let argv = ["rg", "x"].map(|word| Some(word.to_owned()));
-        assert_eq!(of(&argv, true), (Descent::Visible, false));
+        assert_eq!(of(&argv, true), Search { descent: Descent::Visible, ..Search::default() });
+    }
+
+    #[test]
+    fn links_that_a_search_meets_are_followed_by_some() {
+        let follows = |command: &str| {
+            let argv: Vec<Option<String>> =
+                command.split(' ').map(|word| (word != "?").then(|| word.to_owned())).collect();
+            of(&argv, false).follows
+        };
+        for command in [
+            "grep -R x",
+            "grep -nR x a",
+            "grep --dereference-rec x",
+            "rg -L x",
+            "rg --follow x",
+            "rg ? x",
+            "cp -rL a b",
+            "tar chf x a",
+            "tar -czhf x a",
+            "zip -r x a",
+            "diff -r a b",
+        ] {
+            assert!(follows(command), "{command}");
+        }
+        for command in ["grep -r x", "rg x", "cp -a a b", "tar czf x a", "git grep x", "cat a"] {
+            assert!(!follows(command), "{command}");
+        }
     }
 }

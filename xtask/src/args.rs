@@ -1,5 +1,7 @@
 //! The command line: verbs, flags and the usage text.
 
+use crate::bench::{self, Subject};
+
 /// What `cargo xtask` alone, `--help` and every misuse print.
 pub(crate) const USAGE: &str = "\
 Automation of the innerve workspace.
@@ -13,9 +15,8 @@ Verbs:
                           builds the program, runs all tests, then the doctests
   fuzz bash --seconds N [--seed S]
                           random commands: the analyzer's word against what bash does
-  bench grep              the Grep tool beside ripgrep, on the same tree
-  bench analyze           the shell analyzer beside the bare parse, over a corpus, and as a process
-  bench check             the permission engine under 1,000 rules beside 10
+  bench [SUBJECT]… [--json FILE] [--against REV]
+                          what innerve costs, each figure with its bound
 
 Every verb prints one line per step, goes on after a failed step, and exits 1 when one failed, 2 on bad usage.
 `cargo xtask VERB --help` says more.
@@ -80,21 +81,25 @@ Examples:
   cargo xtask fuzz bash --seconds 60 --seed 20260";
 
 const BENCH: &str = "\
-Measures, in release mode, on a machine that should do nothing else; fails when a bound is missed.
+Measures, in release mode, on a machine that should do nothing else; fails when a figure is over its bound.
 
-Usage: cargo xtask bench grep|analyze|check
+Usage: cargo xtask bench [SUBJECT]… [--json FILE] [--against REV]
 
+  SUBJECT         one of those below; all without one
+  --json FILE     writes the figures to a file too
+  --against REV   measures this revision as well and prints both side by side
+
+Subjects:
+  analyze   the shell analyzer beside the bare parse of the same text, how its time grows, its median over the corpus of
+            everyday commands, and `innerve analyze` as a process
+  check     facts and decision for calls of every kind under 10 rules and under 1,000, in turn
   grep      the Grep tool beside ripgrep on a tree of 20,000 files, with warm and, for root, cold caches; what
-            `innerve call` takes besides searching is measured in an empty directory and left out. At most 1.1 times
-            as long as rg, which must be installed.
-  analyze   the shell analyzer beside the bare parse of the same text (at most 3 times for `git status` and a script of
-            2 kB), how its time grows to 10 kB, its median over the corpus of everyday commands (at most 40 us), and
-            `innerve analyze` as a process (at most 10 ms). Prints a table and the same as JSON.
-  check     facts and decision for calls of every kind under 10 rules and under 1,000, in turn: all together at most
-            twice as long. Prints a table and the same as JSON.
+            `innerve call` takes besides searching is measured in an empty directory and left out; rg must be installed
 
-Example:
-  cargo xtask bench analyze";
+Examples:
+  cargo xtask bench
+  cargo xtask bench analyze check
+  cargo xtask bench grep --against HEAD~10";
 
 /// What was asked for.
 #[derive(Debug, PartialEq, Eq)]
@@ -109,12 +114,8 @@ pub(crate) enum Request {
     Test(Options),
     /// `fuzz bash`.
     FuzzBash(Hunt),
-    /// `bench check`.
-    BenchCheck,
-    /// `bench grep`.
-    BenchGrep,
-    /// `bench analyze`.
-    BenchAnalyze,
+    /// `bench`.
+    Bench(bench::Options),
 }
 
 /// Whether `lint` may write.
@@ -183,13 +184,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Request, String> {
         },
         "test" => test_options(&rest).map(Request::Test),
         "fuzz" => hunt(&rest).map(Request::FuzzBash),
-        "bench" => match rest.as_slice() {
-            ["grep"] => Ok(Request::BenchGrep),
-            ["analyze"] => Ok(Request::BenchAnalyze),
-            ["check"] => Ok(Request::BenchCheck),
-            ["grep" | "analyze" | "check", word, ..] => Err(unexpected(word, "bench")),
-            _ => Err("`grep`, `analyze` and `check` are what can be measured".to_owned()),
-        },
+        "bench" => bench_options(&rest).map(Request::Bench),
         other => Err(format!("`{other}` is not a verb")),
     }
 }
@@ -202,6 +197,26 @@ fn test_options(words: &[&str]) -> Result<Options, String> {
             flag if flag.starts_with('-') => return Err(unexpected(flag, "test")),
             filter if options.filter.is_none() => options.filter = Some(filter.to_owned()),
             second => return Err(unexpected(second, "test")),
+        }
+    }
+    Ok(options)
+}
+
+fn bench_options(words: &[&str]) -> Result<bench::Options, String> {
+    let mut options = bench::Options::default();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or_else(|| format!("a word is missing behind `{word}`"));
+        match *word {
+            "--json" => options.json = Some(value()?.into()),
+            "--against" => options.against = Some((*value()?).to_owned()),
+            name => {
+                let subject = Subject::named(name).ok_or_else(|| {
+                    let names = Subject::ALL.map(Subject::name).join(", ");
+                    format!("`{name}` cannot be measured; what can: {names}")
+                })?;
+                options.subjects.push(subject);
+            }
         }
     }
     Ok(options)
@@ -250,9 +265,16 @@ mod tests {
         assert_eq!(parse_line("test"), Ok(Request::Test(Options::default())));
         let hunt = Hunt { seconds: 60, seed: Some(7) };
         assert_eq!(parse_line("fuzz bash --seconds 60 --seed 7"), Ok(Request::FuzzBash(hunt)));
-        assert_eq!(parse_line("bench grep"), Ok(Request::BenchGrep));
-        assert_eq!(parse_line("bench analyze"), Ok(Request::BenchAnalyze));
-        assert_eq!(parse_line("bench check"), Ok(Request::BenchCheck));
+        assert_eq!(parse_line("bench"), Ok(Request::Bench(bench::Options::default())));
+        let some = bench::Options {
+            subjects: vec![Subject::Grep, Subject::Check],
+            json: Some("out.json".into()),
+            against: Some("HEAD~1".to_owned()),
+        };
+        assert_eq!(
+            parse_line("bench grep check --json out.json --against HEAD~1"),
+            Ok(Request::Bench(some))
+        );
         let both = Options { filter: Some("tour".to_owned()), snapshots: Snapshots::Update };
         assert_eq!(parse_line("test --update tour"), Ok(Request::Test(both)));
     }
@@ -274,13 +296,20 @@ mod tests {
     }
 
     #[test]
+    fn every_subject_is_in_the_help_of_bench() {
+        for subject in Subject::ALL {
+            assert!(BENCH.contains(&format!("\n  {} ", subject.name())), "{}", subject.name());
+        }
+    }
+
+    #[test]
     fn misuse_names_the_word_that_is_wrong() {
         for (line, word) in [
             ("", "missing"),
             ("measure", "`measure`"),
-            ("bench", "`grep`"),
             ("bench grep twice", "`twice`"),
             ("bench analyze --fast", "`--fast`"),
+            ("bench --json", "`--json`"),
             ("ci fast", "`fast`"),
             ("lint --fix --hard", "`--hard`"),
             ("lint --fix --fix", "`--fix`"),

@@ -63,9 +63,7 @@ fn run(request: &Request) -> Result<bool> {
         Request::Lint(mode) => lint::run(&shell, &workspace, *mode, &mut steps),
         Request::Test(options) => test::run(&shell, &workspace, options, &mut steps),
         Request::FuzzBash(hunt) => fuzz::bash(&shell, *hunt, &mut steps),
-        Request::BenchGrep => bench::grep(&shell, &workspace, &mut steps),
-        Request::BenchAnalyze => bench::analyze(&shell, &workspace, &mut steps),
-        Request::BenchCheck => bench::check(&shell, &mut steps),
+        Request::Bench(options) => bench::run(&shell, &workspace, options, &mut steps),
         Request::Help(text) => println!("{text}"),
     }
     Ok(steps.report())

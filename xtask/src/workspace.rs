@@ -96,6 +96,11 @@ impl Workspace {
         self.target.join("debug").join(format!("innerve{}", std::env::consts::EXE_SUFFIX))
     }
 
+    /// Where `cargo build --release` puts the program.
+    pub(crate) fn release_program(&self) -> PathBuf {
+        self.target.join("release").join(format!("innerve{}", std::env::consts::EXE_SUFFIX))
+    }
+
     /// The text files that git tracks or would track; binary files are left out.
     pub(crate) fn sources(&self, shell: &Shell) -> Result<Vec<Source>> {
         let list =

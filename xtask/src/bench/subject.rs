@@ -1,0 +1,54 @@
+//! What can be measured: one row per subject.
+
+use xshell::Shell;
+
+use super::{Measured, analyze, check, grep};
+use crate::Result;
+use crate::workspace::Workspace;
+
+/// Something that can be measured by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// The shell analyzer.
+    Analyze,
+    /// The permission engine.
+    Check,
+    /// The Grep tool.
+    Grep,
+}
+
+impl Subject {
+    /// All, in the order of the table.
+    pub(crate) const ALL: [Self; 3] = [Self::Analyze, Self::Check, Self::Grep];
+
+    /// Its word on the command line.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Analyze => "analyze",
+            Self::Check => "check",
+            Self::Grep => "grep",
+        }
+    }
+
+    /// The subject of this word.
+    pub(crate) fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|subject| subject.name() == word)
+    }
+
+    /// Whether the release build of the program is what is measured.
+    pub(super) const fn needs_program(self) -> bool {
+        match self {
+            Self::Analyze | Self::Grep => true,
+            Self::Check => false,
+        }
+    }
+
+    /// Measures it.
+    pub(super) fn measure(self, shell: &Shell, workspace: &Workspace) -> Result<Measured> {
+        match self {
+            Self::Analyze => analyze::measure(shell, workspace),
+            Self::Check => check::measure(shell),
+            Self::Grep => grep::measure(shell, workspace),
+        }
+    }
+}

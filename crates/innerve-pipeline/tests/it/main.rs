@@ -8,11 +8,14 @@
     reason = "tests fail by panicking, and their tools are written as any author would"
 )]
 
+mod asking;
 mod deny;
 mod early;
 mod hooks;
 mod kit;
 mod order;
 mod permission;
+mod prompt_tool;
 mod results;
 mod running;
+mod telemetry;

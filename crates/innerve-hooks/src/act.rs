@@ -5,10 +5,12 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use innerve_pipeline::HookOutcome;
 use tokio::time::timeout;
+use tracing::Instrument as _;
 
 use crate::answer::Reader;
 use crate::hooks::{Firing, Hooks};
 use crate::process::{self, Request};
+use crate::telemetry::Trouble;
 use crate::{
     Action, AgentAction, Answer, CommandAction, HookSession, HttpAction, McpToolAction, PortError,
     PromptAction, Question, Shell, ToolRequest, input, prompt_for,
@@ -46,7 +48,7 @@ impl Hooks {
         }
         match process::run(request).await {
             Ok(finished) => firing.reader.command(&finished),
-            Err(failure) => firing.reader.failed(failure),
+            Err(failure) => firing.reader.failed(failure.trouble(), failure),
         }
     }
 
@@ -72,17 +74,19 @@ impl Hooks {
     fn send_to_background(&self, request: Request, wakes: bool, reader: &Reader) -> HookOutcome {
         let background = Arc::clone(&self.background);
         let Some(place) = background.place() else {
-            return reader.failed("was not started: too many hooks run in the background");
+            let why = "was not started: too many hooks run in the background";
+            return reader.failed(Trouble::TooMany, why);
         };
         let reader = reader.clone();
-        tokio::spawn(async move {
+        let work = async move {
             let (outcome, wakes) = match process::run(request).await {
                 Ok(finished) => reader.late(&finished, wakes),
-                Err(failure) => (reader.failed(failure), false),
+                Err(failure) => (reader.failed(failure.trouble(), failure), false),
             };
             background.say(outcome, wakes);
             drop(place);
-        });
+        };
+        tokio::spawn(work.in_current_span());
         HookOutcome::default()
     }
 
@@ -91,7 +95,7 @@ impl Hooks {
         let sent = self.http.post(request, firing.told.to_string(), &self.session);
         match timeout(firing.limit, sent).await {
             Ok(Ok(body)) => firing.reader.body(&body),
-            Ok(Err(failure)) => firing.reader.failed(failure),
+            Ok(Err(failure)) => firing.reader.failed(failure.trouble(), failure),
             Err(_) => too_late(firing),
         }
     }
@@ -99,7 +103,8 @@ impl Hooks {
     #[cfg(not(feature = "http"))]
     #[expect(clippy::unused_async, reason = "with the feature it waits for the network")]
     async fn request(&self, _: &HttpAction, firing: &Firing<'_>) -> HookOutcome {
-        firing.reader.failed("did not run: HTTP hooks are not built into this program")
+        let why = "did not run: HTTP hooks are not built into this program";
+        firing.reader.failed(Trouble::Absent, why)
     }
 
     async fn tool(&self, tool: &McpToolAction, firing: &Firing<'_>) -> HookOutcome {
@@ -108,7 +113,7 @@ impl Hooks {
         let request = ToolRequest { server: &tool.server, tool: &tool.tool, input: &input };
         match timeout(firing.limit, tools.call(request)).await {
             Ok(Ok(text)) => firing.reader.text(&text),
-            Ok(Err(error)) => firing.reader.failed(format!("did not work: {error}")),
+            Ok(Err(error)) => did_not_work(firing, &error),
             Err(_) => too_late(firing),
         }
     }
@@ -143,15 +148,19 @@ async fn ask(
 ) -> HookOutcome {
     match timeout(firing.limit, asked).await {
         Ok(Ok(answer)) => firing.reader.answer(answer, no_ends_the_turn),
-        Ok(Err(error)) => firing.reader.failed(format!("did not work: {error}")),
+        Ok(Err(error)) => did_not_work(firing, &error),
         Err(_) => too_late(firing),
     }
 }
 
+fn did_not_work(firing: &Firing<'_>, error: &PortError) -> HookOutcome {
+    firing.reader.failed(Trouble::Answer, format!("did not work: {error}"))
+}
+
 fn too_late(firing: &Firing<'_>) -> HookOutcome {
-    firing.reader.failed(format!("did not end within {:?}", firing.limit))
+    firing.reader.failed(Trouble::Timeout, format!("did not end within {:?}", firing.limit))
 }
 
 fn absent(firing: &Firing<'_>, what: &str) -> HookOutcome {
-    firing.reader.failed(format!("did not run: this program has no {what}"))
+    firing.reader.failed(Trouble::Absent, format!("did not run: this program has no {what}"))
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::event::{Block, Told};
 use crate::process::{Finished, STDOUT, Status};
+use crate::telemetry::{self, Trouble};
 use crate::text::{TEXT, cut};
 use crate::{Answer, Deferral, EventName};
 use json::{Behavior, Output, Permission, Specific, Verdict, Word};
@@ -58,14 +59,16 @@ impl Reader {
                 outcome
             }
             (_, Read::Json(output)) => self.apply(*output),
-            (Status::Code(0), Read::Broken(why)) => self.failed(why),
+            (Status::Code(0), Read::Broken(why)) => self.failed(Trouble::Output, why),
             (Status::Code(0), Read::Text(text)) => self.heard(&text),
             (Status::Code(0), Read::Nothing) => HookOutcome::default(),
             (Status::Code(code), Read::Nothing | Read::Text(_) | Read::Broken(_)) => {
-                self.failed_with(format!("ended with exit code {code}"), finished)
+                let what = format!("ended with exit code {code}");
+                self.failed_with(Trouble::ExitCode, what, finished)
             }
             (Status::Signal(signal), Read::Nothing | Read::Text(_) | Read::Broken(_)) => {
-                self.failed_with(format!("was ended by signal {signal}"), finished)
+                let what = format!("was ended by signal {signal}");
+                self.failed_with(Trouble::Signal, what, finished)
             }
         }
     }
@@ -94,8 +97,8 @@ impl Reader {
         match self.read(body) {
             Read::Nothing => HookOutcome::default(),
             Read::Json(output) => self.apply(*output),
-            Read::Broken(why) => self.failed(why),
-            Read::Text(_) => self.failed("answered with something else than JSON"),
+            Read::Broken(why) => self.failed(Trouble::Output, why),
+            Read::Text(_) => self.failed(Trouble::Output, "answered with something else than JSON"),
         }
     }
 
@@ -105,7 +108,7 @@ impl Reader {
             Read::Nothing => HookOutcome::default(),
             Read::Text(text) => self.heard(&text),
             Read::Json(output) => self.apply(*output),
-            Read::Broken(why) => self.failed(why),
+            Read::Broken(why) => self.failed(Trouble::Output, why),
         }
     }
 
@@ -134,14 +137,16 @@ impl Reader {
     }
 
     /// A hook that did not work has no say; a person is told.
-    pub(crate) fn failed(&self, why: impl Display) -> HookOutcome {
+    pub(crate) fn failed(&self, trouble: Trouble, why: impl Display) -> HookOutcome {
+        telemetry::failed(trouble);
         let messages = vec![self.told(&why.to_string())];
         HookOutcome { messages, ..HookOutcome::default() }
     }
 
-    fn failed_with(&self, what: String, finished: &Finished) -> HookOutcome {
+    fn failed_with(&self, trouble: Trouble, what: String, finished: &Finished) -> HookOutcome {
         let stderr = finished.stderr.text(TEXT);
-        if stderr.is_empty() { self.failed(what) } else { self.failed(format!("{what}: {stderr}")) }
+        let why = if stderr.is_empty() { what } else { format!("{what}: {stderr}") };
+        self.failed(trouble, why)
     }
 
     fn told(&self, what: &str) -> String {

@@ -11,6 +11,7 @@ use futures_util::future::{BoxFuture, join_all};
 use innerve_permission::{Layer, RuleSource, Warning};
 use innerve_pipeline::{Hook, HookEvent, HookEventName, HookOutcome};
 use serde_json::Value;
+use tracing::Instrument as _;
 
 use crate::answer::Reader;
 use crate::background::Background;
@@ -19,7 +20,7 @@ use crate::configure::{Configured, configure};
 use crate::settings::session_end_limit;
 use crate::{
     Action, AgentRunner, EventName, HookObserver, HookRun, HookSession, Judge, ToolCaller, input,
-    text,
+    telemetry, text,
 };
 
 /// The hooks of a session: commands, HTTP calls, and what asks a model, an agent or an MCP server through a port.
@@ -194,11 +195,16 @@ impl Hooks {
             label: &label,
             status_message: entry.status_message.as_deref(),
         };
-        let Some(observer) = &self.observer else { return self.act(firing).await };
+        let span = telemetry::hook(run.event, entry.action.kind(), run.source);
         let since = Instant::now();
-        observer.started(&run);
-        let outcome = self.act(firing).await;
-        observer.ended(&run, since.elapsed());
+        if let Some(observer) = &self.observer {
+            observer.started(&run);
+        }
+        let outcome = self.act(firing).instrument(span.clone()).await;
+        span.in_scope(|| telemetry::ended(&outcome, since.elapsed()));
+        if let Some(observer) = &self.observer {
+            observer.ended(&run, since.elapsed());
+        }
         outcome
     }
 }

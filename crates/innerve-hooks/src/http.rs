@@ -11,6 +11,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 
 use crate::configure::HttpLimits;
+use crate::telemetry::Trouble;
 use crate::{HookSession, HttpAction};
 
 /// Bytes of an answer at most: as much as of a command's output.
@@ -44,6 +45,18 @@ pub(crate) enum Failure {
     Status(u16),
     #[error("was answered with more than {BODY} bytes")]
     TooLong,
+}
+
+impl Failure {
+    /// What it is called in telemetry.
+    pub(crate) fn trouble(&self) -> Trouble {
+        match self {
+            Self::Address(_) | Self::Forbidden | Self::Header(_) => Trouble::NotAllowed,
+            Self::Client => Trouble::Absent,
+            Self::Transport(_) => Trouble::Io,
+            Self::Status(_) | Self::TooLong => Trouble::Answer,
+        }
+    }
 }
 
 impl Http {

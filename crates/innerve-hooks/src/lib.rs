@@ -17,6 +17,7 @@ mod port;
 mod process;
 mod session;
 mod settings;
+mod telemetry;
 mod text;
 
 pub use error::HooksError;

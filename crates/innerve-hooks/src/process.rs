@@ -12,6 +12,7 @@ use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
+use crate::telemetry::Trouble;
 use crate::text;
 
 /// Bytes of the standard output that are kept: enough for the new input of any tool.
@@ -74,6 +75,17 @@ pub(crate) enum Failure {
     Wait(io::Error),
     #[error("did not end within {0:?} and was killed")]
     Timeout(Duration),
+}
+
+impl Failure {
+    /// What it is called in telemetry.
+    pub(crate) fn trouble(&self) -> Trouble {
+        match self {
+            Self::Start { .. } => Trouble::Start,
+            Self::Wait(_) => Trouble::Io,
+            Self::Timeout(_) => Trouble::Timeout,
+        }
+    }
 }
 
 /// Runs a command to its end. Dropping the future kills it with its group, as the timeout does.

@@ -80,6 +80,11 @@ pub fn known_capabilities(model: &str) -> Option<Capabilities> {
     })
 }
 
+/// The model's name in public lists, without a date, an alias or a cloud's additions; `None` if it is not known.
+pub fn known_model(model: &str) -> Option<&'static str> {
+    find(model).map(|row| row.name)
+}
+
 struct Row {
     name: &'static str,
     window: u64,

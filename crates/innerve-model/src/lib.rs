@@ -21,7 +21,7 @@ mod retry;
 
 #[cfg(feature = "anthropic")]
 pub use anthropic::Anthropic;
-pub use catalog::{Price, known_capabilities, price};
+pub use catalog::{Price, known_capabilities, known_model, price};
 #[cfg(any(feature = "anthropic", feature = "openai"))]
 pub use endpoint::Endpoint;
 pub use error::{ErrorClass, ModelError, Overflow};

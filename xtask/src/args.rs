@@ -1,6 +1,7 @@
 //! The command line: verbs, flags and the usage text.
 
 use crate::bench::{self, Subject};
+use crate::release::{self, Level};
 
 /// What `cargo xtask` alone, `--help` and every misuse print.
 pub(crate) const USAGE: &str = "\
@@ -17,6 +18,8 @@ Verbs:
                           random commands: the analyzer's word against what bash does
   bench [SUBJECT]… [--json FILE] [--against REV]
                           what innerve costs, each figure with its bound
+  release [CRATE LEVEL] [--check] [--baseline REV]
+                          what must hold before a crate is published; then its commit and tag
 
 Every verb prints one line per step, goes on after a failed step, and exits 1 when one failed, 2 on bad usage.
 `cargo xtask VERB --help` says more.
@@ -101,6 +104,25 @@ Examples:
   cargo xtask bench analyze check
   cargo xtask bench grep --against HEAD~10";
 
+const RELEASE: &str = "\
+Checks that a crate can be published, raises its version, closes its changelog, commits and tags `CRATE-vX.Y.Z`.
+
+Usage: cargo xtask release [CRATE LEVEL] [--check] [--baseline REV]
+
+  CRATE LEVEL      the crate, and the part of its version to raise: patch, minor or major; below 1.0 what breaks users
+                   raises the minor part
+  --check          only checks; without CRATE it checks all crates, as if for a release of mends
+  --baseline REV   what the public interface is compared with; default: the crate's last tag
+
+Checks: nothing is uncommitted; the changelog has entries under [Unreleased]; the public interface changed no more than
+LEVEL permits (cargo-semver-checks, where there is an earlier release); the crates pack, and build from their packed
+files, in the order in which they would be published. Nothing is uploaded: the last step prints the commands for that.
+
+Examples:
+  cargo xtask release --check
+  cargo xtask release innerve-bash minor --check
+  cargo xtask release innerve-bash minor";
+
 /// What was asked for.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Request {
@@ -116,6 +138,8 @@ pub(crate) enum Request {
     FuzzBash(Hunt),
     /// `bench`.
     Bench(bench::Options),
+    /// `release`.
+    Release(release::Options),
 }
 
 /// Whether `lint` may write.
@@ -170,6 +194,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Request, String> {
         "test" if wants_help => Ok(Request::Help(TEST)),
         "fuzz" if wants_help => Ok(Request::Help(FUZZ)),
         "bench" if wants_help => Ok(Request::Help(BENCH)),
+        "release" if wants_help => Ok(Request::Help(RELEASE)),
         "ci" => match rest.first() {
             None => Ok(Request::Ci),
             Some(word) => Err(unexpected(word, "ci")),
@@ -185,6 +210,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Request, String> {
         "test" => test_options(&rest).map(Request::Test),
         "fuzz" => hunt(&rest).map(Request::FuzzBash),
         "bench" => bench_options(&rest).map(Request::Bench),
+        "release" => release_options(&rest).map(Request::Release),
         other => Err(format!("`{other}` is not a verb")),
     }
 }
@@ -220,6 +246,35 @@ fn bench_options(words: &[&str]) -> Result<bench::Options, String> {
         }
     }
     Ok(options)
+}
+
+fn release_options(words: &[&str]) -> Result<release::Options, String> {
+    let mut options = release::Options::default();
+    let mut plain = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match *word {
+            "--check" => options.check = true,
+            "--baseline" => {
+                let revision = words.next().ok_or("a revision is missing behind `--baseline`")?;
+                options.baseline = Some((*revision).to_owned());
+            }
+            flag if flag.starts_with('-') => return Err(unexpected(flag, "release")),
+            word => plain.push(word),
+        }
+    }
+    match *plain {
+        [] if options.check => Ok(options),
+        [] => Err("name a crate and `patch`, `minor` or `major`, or say `--check`".to_owned()),
+        [name, level] => {
+            let level = Level::named(level)
+                .ok_or_else(|| format!("`{level}` is not `patch`, `minor` or `major`"))?;
+            options.target = Some((name.to_owned(), level));
+            Ok(options)
+        }
+        [name] => Err(format!("`patch`, `minor` or `major` is missing behind `{name}`")),
+        [_, _, third, ..] => Err(unexpected(third, "release")),
+    }
 }
 
 fn hunt(words: &[&str]) -> Result<Hunt, String> {
@@ -275,6 +330,11 @@ mod tests {
             parse_line("bench grep check --json out.json --against HEAD~1"),
             Ok(Request::Bench(some))
         );
+        let check = release::Options { check: true, ..release::Options::default() };
+        assert_eq!(parse_line("release --check"), Ok(Request::Release(check)));
+        let target = Some(("innerve-bash".to_owned(), Level::Minor));
+        let release = release::Options { target, ..release::Options::default() };
+        assert_eq!(parse_line("release innerve-bash minor"), Ok(Request::Release(release)));
         let both = Options { filter: Some("tour".to_owned()), snapshots: Snapshots::Update };
         assert_eq!(parse_line("test --update tour"), Ok(Request::Test(both)));
     }
@@ -289,6 +349,7 @@ mod tests {
             ("test --help", TEST),
             ("fuzz --help", FUZZ),
             ("bench --help", BENCH),
+            ("release --help", RELEASE),
         ] {
             assert_eq!(parse_line(line), Ok(Request::Help(text)), "{line}");
             assert!(text.contains("Example"), "{line} shows an example");
@@ -315,6 +376,12 @@ mod tests {
             ("lint --fix --fix", "`--fix`"),
             ("test --slow", "`--slow`"),
             ("test one two", "`two`"),
+            ("release", "`--check`"),
+            ("release innerve-bash", "`innerve-bash`"),
+            ("release innerve-bash huge", "`huge`"),
+            ("release innerve-bash minor now", "`now`"),
+            ("release --baseline", "`--baseline`"),
+            ("release --force", "`--force`"),
             ("fuzz", "`bash`"),
             ("fuzz zsh --seconds 1", "`bash`"),
             ("fuzz bash", "`--seconds N`"),

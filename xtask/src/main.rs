@@ -1,4 +1,4 @@
-//! Automation of the workspace: `cargo xtask ci|test|lint|fuzz|bench`.
+//! Automation of the workspace: `cargo xtask ci|test|lint|fuzz|bench|release`.
 //!
 //! One module per verb, one module per check under `lint`. Nothing here is needed to build or to use innerve.
 #![expect(
@@ -13,6 +13,7 @@ mod cargo;
 mod ci;
 mod fuzz;
 mod lint;
+mod release;
 mod steps;
 mod test;
 mod workspace;
@@ -64,6 +65,7 @@ fn run(request: &Request) -> Result<bool> {
         Request::Test(options) => test::run(&shell, &workspace, options, &mut steps),
         Request::FuzzBash(hunt) => fuzz::bash(&shell, *hunt, &mut steps),
         Request::Bench(options) => bench::run(&shell, &workspace, options, &mut steps),
+        Request::Release(options) => release::run(&shell, &workspace, options, &mut steps),
         Request::Help(text) => println!("{text}"),
     }
     Ok(steps.report())

@@ -50,10 +50,15 @@ impl Steps {
         self.rows.push(row);
     }
 
+    /// Whether a step failed so far.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.rows.iter().any(|row| matches!(row.status, Status::Failed(_)))
+    }
+
     /// Prints the table of all steps; `false` when one failed.
     pub(crate) fn report(&self) -> bool {
         println!("\n{}", self.table());
-        !self.rows.iter().any(|row| matches!(row.status, Status::Failed(_)))
+        !self.has_failed()
     }
 
     fn table(&self) -> String {

@@ -6,6 +6,7 @@ use serde_json::Value;
 use xshell::{Shell, cmd};
 
 use crate::Result;
+use crate::release::Version;
 
 /// The workspace.
 #[derive(Debug)]
@@ -29,7 +30,7 @@ pub(crate) struct Package {
     pub(crate) published: bool,
     /// Whether it has a library target.
     pub(crate) library: bool,
-    /// `license`, `readme`, `description`, `repository` and `rust_version`, where present.
+    /// `version`, `license`, `readme`, `description`, `repository` and `rust_version`, where present.
     pub(crate) fields: Vec<(String, String)>,
     /// The names of its features.
     pub(crate) features: Vec<String>,
@@ -127,7 +128,7 @@ impl Package {
         let manifest = PathBuf::from(text_of(package, "manifest_path"));
         let manifest = manifest.strip_prefix(root)?.to_string_lossy().replace('\\', "/");
         let targets = items(package, "targets");
-        let fields = ["license", "readme", "description", "repository", "rust_version"]
+        let fields = ["version", "license", "readme", "description", "repository", "rust_version"]
             .into_iter()
             .filter_map(|field| Some((field.to_owned(), package[field].as_str()?.to_owned())))
             .collect();
@@ -154,6 +155,11 @@ impl Package {
     /// The directory of the manifest, from the root.
     pub(crate) fn directory(&self) -> &str {
         self.manifest.rsplit_once('/').map_or("", |(directory, _)| directory)
+    }
+
+    /// Its version.
+    pub(crate) fn version(&self) -> Result<Version> {
+        Ok(self.field("version").unwrap_or_default().parse()?)
     }
 
     /// A field of the manifest.

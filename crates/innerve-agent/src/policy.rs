@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use innerve_permission::{Behavior, Origin, PathFacts, PermissionMode, Policy, Rule, RuleSource};
 use innerve_pipeline::{Grant, GrantScope, PolicySource, is_no_looser};
+use innerve_tool::BoxFuture;
+use tokio::sync::watch;
 
 /// Saves a rule that a person granted for good.
 pub trait RuleSaver: Send + Sync {
@@ -17,6 +19,8 @@ pub trait RuleSaver: Send + Sync {
 pub struct SharedPolicy {
     base: Arc<Mutex<Base>>,
     own: Mutex<Own>,
+    /// Told of every change, to all agents of the session.
+    changes: Arc<watch::Sender<()>>,
     saver: Option<Arc<dyn RuleSaver>>,
     disk: Option<Arc<dyn PathFacts>>,
 }
@@ -52,7 +56,13 @@ impl SharedPolicy {
             made: Arc::clone(&policy),
         };
         let base = Base { policy, granted: Vec::new() };
-        Self { base: Arc::new(Mutex::new(base)), own: Mutex::new(own), saver, disk: None }
+        Self {
+            base: Arc::new(Mutex::new(base)),
+            own: Mutex::new(own),
+            changes: Arc::new(watch::Sender::new(())),
+            saver,
+            disk: None,
+        }
     }
 
     /// Takes what settings say now, for all agents of the session.
@@ -82,6 +92,7 @@ impl SharedPolicy {
             }
         }
         base.policy = Arc::new(policy);
+        self.changes.send_replace(());
     }
 
     /// Asks `disk` anew where rules and directories lead through links whenever the directory or the rules change.
@@ -110,7 +121,13 @@ impl SharedPolicy {
         };
         let disk = self.disk.clone();
         own.remake(base, disk.as_deref());
-        Self { base: Arc::clone(&self.base), own: Mutex::new(own), saver: self.saver.clone(), disk }
+        Self {
+            base: Arc::clone(&self.base),
+            own: Mutex::new(own),
+            changes: Arc::clone(&self.changes),
+            saver: self.saver.clone(),
+            disk,
+        }
     }
 
     /// Moves the agent to another directory.
@@ -153,6 +170,7 @@ impl SharedPolicy {
             }
         }
         base.policy = Arc::new(policy);
+        self.changes.send_replace(());
     }
 
     fn change(&self, change: impl FnOnce(&mut Own)) {
@@ -160,6 +178,7 @@ impl SharedPolicy {
         let mut own = lock(&self.own);
         change(&mut own);
         own.remake(base, self.disk.as_deref());
+        self.changes.send_replace(());
     }
 }
 
@@ -189,6 +208,18 @@ impl PolicySource for SharedPolicy {
         Arc::clone(&own.made)
     }
 
+    fn changed<'a>(&'a self, seen: &'a Arc<Policy>) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            // Subscribed before it looks, so that no change is missed.
+            let mut changes = self.changes.subscribe();
+            while Arc::ptr_eq(&self.current(), seen) {
+                if changes.changed().await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            }
+        })
+    }
+
     fn remember(&self, grant: &Grant) -> Result<(), String> {
         let root = self.current().original_cwd.clone();
         let mut rules = Vec::new();
@@ -206,6 +237,7 @@ impl PolicySource for SharedPolicy {
                 policy.rules.push(rule);
             }
             base.policy = Arc::new(policy);
+            self.changes.send_replace(());
         }
         match (grant.scope, &self.saver) {
             (GrantScope::Session, _) => Ok(()),

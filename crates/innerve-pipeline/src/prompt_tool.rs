@@ -63,10 +63,10 @@ impl PromptTool {
                 "the permission prompt tool `{name}` failed: {text}"
             ));
         }
-        match serde_json::from_str::<Word>(&text) {
+        match decision(&text) {
             Ok(word) => word.answer(&request),
-            Err(error) => Answer::Unavailable(format!(
-                "what the permission prompt tool `{name}` answered is no decision: {error}"
+            Err(problem) => Answer::Unavailable(format!(
+                "what the permission prompt tool `{name}` answered is no decision: {problem}"
             )),
         }
     }
@@ -98,6 +98,14 @@ enum Word {
         #[serde(default)]
         interrupt: bool,
     },
+}
+
+/// The text must be one object; a list of values would be read as one as well.
+fn decision(text: &str) -> Result<Word, String> {
+    if !text.trim_start().starts_with('{') {
+        return Err("it is no JSON object".to_owned());
+    }
+    serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
 /// A change of the rules that comes with an answer.

@@ -137,6 +137,7 @@ async fn i2_what_is_no_decision_lets_nothing_run() {
         r#"{"behavior":"ask"}"#,
         r#"{"behavior":"deny"}"#,
         r#"[{"behavior":"allow"}]"#,
+        r#"["allow"]"#,
         r#"Sure: {"behavior":"allow"}"#,
         r#"{"behavior":"allow"} {"behavior":"deny","message":"no"}"#,
         r#"{"behavior":"allow","updatedPermissions":"all"}"#,

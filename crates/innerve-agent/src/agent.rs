@@ -6,6 +6,7 @@ use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Instant;
 
 use futures_util::{FutureExt as _, Stream};
 use innerve_pipeline::HookEventName;
@@ -14,13 +15,17 @@ use innerve_tool::port::SubagentSpawner;
 use innerve_tool::{CancellationToken, ToolPool};
 use serde_json::json;
 use tokio::sync::{Mutex, mpsc};
+use tracing::Instrument as _;
 
 use crate::agents::AgentDefinition;
 use crate::conversation::Conversation;
 use crate::hooks::object;
+use crate::inbox::Inbox;
 use crate::looping::Looping;
 use crate::subagent::Spawner;
-use crate::{AgentEvent, LogError, Seat, SessionEnv, Terminal, TerminalReason, Transcript};
+use crate::{
+    AgentEvent, LogError, PastSession, Seat, SessionEnv, Terminal, TerminalReason, telemetry,
+};
 
 /// Events that wait for a slow receiver before the loop waits too.
 const EVENT_BUFFER: usize = 256;
@@ -43,9 +48,9 @@ impl Agent {
         })
     }
 
-    /// An agent that goes on from a log.
-    pub fn resume(env: SessionEnv, transcript: Transcript) -> Result<Self, LogError> {
-        let conversation = Conversation::resume(&env, transcript)?;
+    /// An agent that goes on with a past session. What its log does not hold yet is written to it, and nothing else.
+    pub fn resume(env: SessionEnv, past: PastSession) -> Result<Self, LogError> {
+        let conversation = Conversation::resume(&env, past)?;
         Ok(Self {
             env: Arc::new(env),
             conversation: Arc::new(Mutex::new(conversation)),
@@ -66,31 +71,55 @@ impl Agent {
     ///
     /// Must be called within a tokio runtime.
     pub fn run(&self, prompt: Vec<ContentBlock>) -> Run {
+        self.run_with(prompt, Vec::new())
+    }
+
+    /// As [`Agent::run`], with content that a person attached and did not write (a file, what was piped in): the model
+    /// gets it after the prompt, and a classifier does not take it for the person's words.
+    pub fn run_with(&self, prompt: Vec<ContentBlock>, attached: Vec<ContentBlock>) -> Run {
+        self.spawn(Task::Prompt { prompt, attached })
+    }
+
+    /// Compacts the conversation: a summary by the model takes its place. `instructions` may say what it should keep.
+    ///
+    /// Must be called within a tokio runtime.
+    pub fn compact(&self, instructions: impl Into<String>) -> Run {
+        self.spawn(Task::Compact(instructions.into()))
+    }
+
+    fn spawn(&self, task: Task) -> Run {
         let (sender, events) = mpsc::channel(EVENT_BUFFER);
         let cancellation = self.env.cancellation.child_token();
         let env = Arc::clone(&self.env);
         let conversation = Arc::clone(&self.conversation);
         let token = cancellation.clone();
         let only = self.only;
-        tokio::spawn(async move {
+        let inbox = Arc::new(Inbox::default());
+        let messages = Arc::clone(&inbox);
+        let span = telemetry::interaction(&env);
+        let work = async move {
+            let since = Instant::now();
             let mut conversation = conversation.lock_owned().await;
             let pool = assemble(&env, only, &sender);
             let events = sender.clone();
-            let mut looping = Looping::new(&env, &mut conversation, sender, token, pool);
-            let driven = AssertUnwindSafe(looping.drive(prompt)).catch_unwind().await;
+            let mut looping = Looping::new(&env, &mut conversation, sender, token, pool, messages);
+            let driven = AssertUnwindSafe(task.work(&mut looping)).catch_unwind().await;
             let terminal = driven.unwrap_or_else(|payload| {
                 // The payload may hold secrets: it is dropped unseen.
                 drop(payload);
+                telemetry::internal_error();
                 let message = "internal error; the run was abandoned".to_owned();
                 Terminal { reason: TerminalReason::ModelError, message }
             });
             let summary = looping.end(terminal).await;
+            telemetry::ended(&summary, since.elapsed());
             // Whoever has read the end may open the log.
             drop(looping);
             drop(conversation);
             let _gone = events.send(AgentEvent::Ended(Box::new(summary))).await;
-        });
-        Run { events, cancellation, is_over: false }
+        };
+        tokio::spawn(work.instrument(span));
+        Run { events, cancellation, inbox, is_over: false }
     }
 
     /// Tells hooks that the session ends, and why (`clear`, `prompt_input_exit`, `other`); gives their texts for the
@@ -107,7 +136,23 @@ impl Agent {
 
     /// The conversation so far. Waits for a run that is under way.
     pub async fn messages(&self) -> Vec<Message> {
-        self.conversation.lock().await.messages.clone()
+        let conversation = self.conversation.lock().await;
+        conversation.messages().iter().map(|message| (**message).clone()).collect()
+    }
+}
+
+/// What a run is for.
+enum Task {
+    Prompt { prompt: Vec<ContentBlock>, attached: Vec<ContentBlock> },
+    Compact(String),
+}
+
+impl Task {
+    async fn work(self, looping: &mut Looping<'_>) -> Terminal {
+        match self {
+            Self::Prompt { prompt, attached } => looping.drive(prompt, attached).await,
+            Self::Compact(instructions) => looping.compact_only(&instructions).await,
+        }
     }
 }
 
@@ -138,6 +183,7 @@ fn assemble(
 pub struct Run {
     events: mpsc::Receiver<AgentEvent>,
     cancellation: CancellationToken,
+    inbox: Arc<Inbox>,
     /// Work in the background may go on and hold the other end.
     is_over: bool,
 }
@@ -146,6 +192,17 @@ impl Run {
     /// Stops the run; the events still end with [`AgentEvent::Ended`], and the conversation can go on.
     pub fn cancel(&self) {
         self.cancellation.cancel();
+    }
+
+    /// Says something to the model while it works. It gets it with the next tool results, or once it is done; running
+    /// tools that can be called again at no cost are ended for it, and all others are waited for.
+    pub fn submit(&self, message: Vec<ContentBlock>) {
+        self.inbox.put(message);
+    }
+
+    /// What was submitted and came too late: the run was over, or was stopped.
+    pub fn take_unsent(&self) -> Vec<Vec<ContentBlock>> {
+        self.inbox.take()
     }
 
     /// Stops the run when it is cancelled; for signal handlers.

@@ -1,20 +1,33 @@
 //! The conversation of one agent, kept in memory and in its log in step.
 
 use std::collections::{BTreeSet, HashSet};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
 
-use innerve_budget::{ReplacementState, fit_error};
-use innerve_protocol::{ContentBlock, Message, Role, ToolUse, ToolUseId, normalize};
+use innerve_budget::{ReplacementState, ResultStore, fit_error};
+use innerve_protocol::{
+    ContentBlock, Message, Role, SharedMessage, ToolUse, ToolUseId, Usage, normalize,
+};
 use innerve_tool::port::{TaskId, TaskRegistry, TaskState};
 
-use crate::{LogError, Record, SessionEnv, SessionLog, Transcript};
+use crate::compaction::Compactions;
+use crate::log::seconds_now;
+use crate::window::Size;
+use crate::{Journal, LogError, PastSession, Record, SessionEnv, SessionLog};
 
 /// The messages so far, and what was decided about their results.
 #[derive(Debug)]
 pub(crate) struct Conversation {
-    pub(crate) messages: Vec<Message>,
-    pub(crate) replacements: ReplacementState,
+    messages: Vec<SharedMessage>,
+    /// Where the last round begins. What comes before was repaired, is within its budget, and never changes again.
+    settled: usize,
+    replacements: ReplacementState,
+    pub(crate) size: Size,
+    pub(crate) compactions: Compactions,
     pub(crate) log: SessionLog,
+    /// How many tasks a person has given.
+    turns: u64,
+    /// Told of each turn; those of sub-agents belong to that of the main conversation.
+    journal: Option<Arc<Journal>>,
     seen: HashSet<ToolUseId>,
     /// How it was opened, until hooks were told.
     pub(crate) opened: Option<&'static str>,
@@ -26,19 +39,23 @@ impl Conversation {
     /// A new conversation with a fresh log.
     pub(crate) fn start(env: &SessionEnv) -> Result<Self, LogError> {
         let log = SessionLog::open(&env.log_path())?;
-        let started =
-            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         log.append(&Record::Session {
             version: 1,
             id: env.session_id.to_string(),
             cwd: innerve_pipeline::PolicySource::current(env.policy.as_ref()).cwd.clone(),
             model: env.config.model.clone(),
-            started,
+            started: seconds_now(),
+            forked_from: None,
         })?;
         Ok(Self {
             messages: Vec::new(),
+            settled: 0,
             replacements: ReplacementState::default(),
+            size: Size::default(),
+            compactions: Compactions::default(),
             log,
+            turns: 0,
+            journal: journal(env),
             seen: HashSet::new(),
             opened: Some("startup"),
             told: ended(env.tasks.as_ref()),
@@ -46,26 +63,49 @@ impl Conversation {
     }
 
     /// A conversation that goes on from its log.
-    pub(crate) fn resume(env: &SessionEnv, transcript: Transcript) -> Result<Self, LogError> {
-        let log = SessionLog::open(&env.log_path())?;
+    pub(crate) fn resume(env: &SessionEnv, mut past: PastSession) -> Result<Self, LogError> {
+        past.settle()?;
+        let PastSession { log, transcript, .. } = past;
+        if let Some(classifier) = &env.classifier {
+            transcript.words.iter().for_each(|words| classifier.person(words));
+        }
         let mut conversation = Self {
             seen: tool_use_ids(&transcript.messages),
             replacements: ReplacementState::resume(&transcript.messages, transcript.replacements),
-            messages: transcript.messages,
+            messages: transcript.messages.into_iter().map(SharedMessage::from).collect(),
+            settled: 0,
+            size: Size::default(),
+            compactions: Compactions::default(),
+            turns: transcript.turns,
+            journal: journal(env),
             opened: Some("resume"),
             log,
             told: ended(env.tasks.as_ref()),
         };
-        // What was completed or repaired on loading is written back, so that it is repaired once.
-        conversation.repair();
-        conversation.log.append(&Record::History { messages: conversation.messages.clone() })?;
+        // A log that was spoilt is mended once.
+        conversation.repair_and_log()?;
         Ok(conversation)
+    }
+
+    /// The messages so far.
+    pub(crate) fn messages(&self) -> &[SharedMessage] {
+        &self.messages
+    }
+
+    /// The provider counted the conversation, which ends with its response.
+    pub(crate) fn counted(&mut self, usage: &Usage) {
+        self.size.counted(&self.messages, usage);
     }
 
     /// Adds a message.
     pub(crate) fn push(&mut self, message: Message) -> Result<(), LogError> {
         self.log.append(&Record::Message { message: message.clone() })?;
-        append(&mut self.messages, message);
+        match self.messages.last_mut() {
+            Some(last) if last.role == message.role && message.extra.is_empty() => {
+                last.make_mut().content.extend(message.content);
+            }
+            Some(_) | None => self.messages.push(message.into()),
+        }
         Ok(())
     }
 
@@ -91,8 +131,13 @@ impl Conversation {
         news
     }
 
-    /// Adds text for the model after what the user said last.
+    /// Begins a turn with what a person wants done.
     pub(crate) fn push_user(&mut self, content: Vec<ContentBlock>) -> Result<(), LogError> {
+        self.turns += 1;
+        self.log.append(&Record::Turn { number: self.turns, started: seconds_now() })?;
+        if let Some(journal) = &self.journal {
+            journal.begin_turn(self.turns);
+        }
         self.push(Message::new(Role::User, content))
     }
 
@@ -112,18 +157,60 @@ impl Conversation {
         }
     }
 
-    /// Makes the history one that an API takes; what had to be mended is written to the log.
-    pub(crate) fn repair(&mut self) -> bool {
-        let repairs = normalize(&mut self.messages);
-        !repairs.is_empty()
+    /// Makes the history one that an API takes and keeps the results of each message within the budget; what had to be
+    /// mended or replaced is written to the log. Only what came since the last time is looked at.
+    pub(crate) fn settle(
+        &mut self,
+        bounds_itself: impl Fn(&str) -> bool,
+        store: &dyn ResultStore,
+    ) -> Result<(), LogError> {
+        self.repair_and_log()?;
+        let mut tail = self.take_tail();
+        let records = self.replacements.apply(&mut tail, bounds_itself, Some(store));
+        self.put_back(tail);
+        for record in records {
+            self.log.append(&Record::ContentReplacement { record })?;
+        }
+        // A round may still be added to: it is looked at once more.
+        let last = self.messages.iter().rposition(|message| message.role == Role::Assistant);
+        self.settled = last.unwrap_or(0);
+        self.size.settle(&self.messages, self.settled);
+        Ok(())
     }
 
-    /// As [`Self::repair`], and writes the history if it changed.
+    /// Makes the history one that an API takes; what had to be mended is written to the log.
     pub(crate) fn repair_and_log(&mut self) -> Result<(), LogError> {
-        if self.repair() {
-            self.log.append(&Record::History { messages: self.messages.clone() })?;
-        }
+        let mut tail = self.take_tail();
+        let repairs = normalize(&mut tail);
+        self.put_back(tail);
+        if repairs.is_empty() { Ok(()) } else { self.log_history() }
+    }
+
+    /// Goes on with another history.
+    pub(crate) fn replace(&mut self, mut messages: Vec<Message>) -> Result<(), LogError> {
+        normalize(&mut messages);
+        self.replacements.retain(&messages);
+        self.log.append(&Record::History { messages: messages.clone() })?;
+        self.messages.clear();
+        self.settled = 0;
+        self.size = Size::default();
+        self.put_back(messages);
         Ok(())
+    }
+
+    /// The whole history, written to the log.
+    fn log_history(&self) -> Result<(), LogError> {
+        let messages = self.messages.iter().map(|message| (**message).clone()).collect();
+        self.log.append(&Record::History { messages })
+    }
+
+    fn take_tail(&mut self) -> Vec<Message> {
+        let tail = self.messages.split_off(self.settled.min(self.messages.len()));
+        tail.into_iter().map(SharedMessage::into_message).collect()
+    }
+
+    fn put_back(&mut self, tail: Vec<Message>) {
+        self.messages.extend(tail.into_iter().map(SharedMessage::from));
     }
 }
 
@@ -135,6 +222,10 @@ pub(crate) fn append(messages: &mut Vec<Message>, message: Message) {
         }
         Some(_) | None => messages.push(message),
     }
+}
+
+fn journal(env: &SessionEnv) -> Option<Arc<Journal>> {
+    env.journal.clone().filter(|_| env.agent_id.is_none())
 }
 
 fn ended(tasks: &dyn TaskRegistry) -> BTreeSet<TaskId> {

@@ -2,15 +2,21 @@
 
 mod agent;
 mod agents;
+mod classify;
+mod compaction;
 mod config;
 mod conversation;
 mod event;
 mod executor;
 mod hooks;
+mod inbox;
+mod journal;
 mod log;
 mod looping;
+mod past;
 mod policy;
 mod prompt;
+mod recovery;
 mod request;
 mod response;
 mod results;
@@ -19,18 +25,28 @@ mod schedule;
 mod session;
 mod spending;
 mod subagent;
+mod summary;
 mod tasks;
+mod telemetry;
 mod transcript;
+mod window;
 
 pub use agent::{Agent, Run};
+pub use classify::{AgentClassifier, AutoModeRules, TwoStage};
 pub use config::AgentConfig;
-pub use event::{AgentEvent, RunSummary, Terminal, TerminalReason, ToolReport, Transition};
+pub use event::{
+    AgentEvent, Compaction, CompactionTrigger, RunSummary, Terminal, TerminalReason, ToolReport,
+    Transition,
+};
+pub use journal::{FilePlan, Journal, UndoError, UndoOf, UndoPlan, Undoing, Undone};
 pub use log::{LogError, Record, SessionLog};
+pub use past::PastSession;
 pub use policy::{RuleSaver, SharedPolicy};
 pub use prompt::{Surroundings, default_system_prompt};
 pub use results::ResultFiles;
 pub use schedule::{Schedule, SlotState};
 pub use session::{Seat, SessionEnv, ToolFactory, random_id};
 pub use spending::Spending;
+pub use summary::SessionSummary;
 pub use tasks::Tasks;
 pub use transcript::{Quarantined, Transcript};

@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use innerve_budget::ReplacementRecord;
 use innerve_protocol::{Message, ToolResult, ToolUse};
@@ -26,6 +27,21 @@ pub enum Record {
         model: String,
         /// When it started, in seconds since 1970.
         started: u64,
+        /// The session whose conversation it began with.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        forked_from: Option<String>,
+    },
+    /// A person gave a task: a turn begins.
+    Turn {
+        /// Its number, from 1.
+        number: u64,
+        /// When, in seconds since 1970.
+        started: u64,
+    },
+    /// A person wrote this. The message that holds it comes next, and may hold what others added.
+    Words {
+        /// The text.
+        text: String,
     },
     /// A message was added to the conversation.
     Message {
@@ -106,13 +122,23 @@ impl LogError {
 }
 
 impl SessionLog {
-    /// Opens a log for appending and takes it for this process; parents are made, private to the user.
+    /// Opens a log for appending and takes it for this process; it and its parents are made, private to the user.
     pub fn open(path: &Path) -> Result<Self, LogError> {
-        let io = |action| move |source| LogError::Io { action, path: path.to_path_buf(), source };
+        let io = |source| LogError::Io { action: "created", path: path.to_path_buf(), source };
         if let Some(parent) = path.parent() {
-            create_private_dir(parent).map_err(io("created"))?;
+            create_private_dir(parent).map_err(io)?;
         }
-        let file = private_options().append(true).create(true).open(path).map_err(io("opened"))?;
+        Self::take(path, private_options().append(true).create(true))
+    }
+
+    /// As [`Self::open`], for a log that must be there.
+    pub(crate) fn reopen(path: &Path) -> Result<Self, LogError> {
+        Self::take(path, private_options().append(true))
+    }
+
+    fn take(path: &Path, options: &OpenOptions) -> Result<Self, LogError> {
+        let io = |action| move |source| LogError::Io { action, path: path.to_path_buf(), source };
+        let file = options.open(path).map_err(io("opened"))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(LogError::InUse(path.to_path_buf())),
@@ -142,6 +168,11 @@ impl SessionLog {
         writer.is_torn = written.is_err();
         written.map_err(io)
     }
+}
+
+/// Seconds since 1970.
+pub(crate) fn seconds_now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 fn ends_in_half_a_line(path: &Path) -> io::Result<bool> {

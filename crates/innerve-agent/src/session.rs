@@ -12,7 +12,7 @@ use innerve_protocol::{AgentId, SessionId};
 use innerve_tool::port::{SubagentSpawner, TaskRegistry};
 use innerve_tool::{CancellationToken, Pool};
 
-use crate::{AgentConfig, SharedPolicy, Spending};
+use crate::{AgentClassifier, AgentConfig, Journal, SharedPolicy, Spending};
 
 /// Builds the tools of one agent: each agent gets fresh ones, so that what it has read is its own.
 pub trait ToolFactory: Send + Sync {
@@ -65,6 +65,10 @@ pub struct SessionEnv {
     pub tools: Arc<dyn ToolFactory>,
     /// Background work.
     pub tasks: Arc<dyn TaskRegistry>,
+    /// Keeps what files were before they were changed; told of each turn, so that it can be undone.
+    pub journal: Option<Arc<Journal>>,
+    /// Judges in place of a person, in the modes that want it; `None` if there is none.
+    pub classifier: Option<AgentClassifier>,
     /// Refusals of the classifier.
     pub denials: Arc<Denials>,
     /// What it has cost.
@@ -103,6 +107,8 @@ impl SessionEnv {
             policy,
             tools,
             tasks,
+            journal,
+            classifier,
             denials,
             spending,
             running_agents,
@@ -121,6 +127,8 @@ impl SessionEnv {
             policy: Arc::new(policy.child(cwd, mode)),
             tools: Arc::clone(tools),
             tasks: Arc::clone(tasks),
+            journal: journal.clone(),
+            classifier: classifier.as_ref().map(AgentClassifier::child),
             denials: if background { Arc::default() } else { Arc::clone(denials) },
             spending: Arc::clone(spending),
             running_agents: Arc::clone(running_agents),

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use innerve_budget::ReplacementRecord;
 use innerve_protocol::{ContentBlock, Message, Role, ToolResult, ToolUse, ToolUseId};
@@ -13,22 +13,64 @@ use crate::{LogError, Record};
 
 /// A line of more bytes is not read into memory.
 const MAX_LINE: u64 = 64 * 1024 * 1024;
-/// What the model is told of a call that had started when the process died.
-const UNKNOWN_END: &str = "The session ended while this call ran. It may have had effects; check before you run it again.";
-/// What the model is told of a call that had not started when the process died.
-const NOT_STARTED: &str = "The session ended before this call started; nothing was run.";
 
 /// A session as its log tells it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transcript {
     /// The session's id; empty if the log has no first line.
     pub session_id: String,
+    /// The directory it started in; empty if the log has no first line.
+    pub cwd: PathBuf,
+    /// The model it started with.
+    pub model: String,
+    /// When it started, in seconds since 1970.
+    pub started: u64,
+    /// The session whose conversation it began with.
+    pub forked_from: Option<String>,
+    /// How many tasks a person has given.
+    pub turns: u64,
+    /// What a person wrote, without what hooks and others added to it.
+    pub words: Vec<String>,
     /// The conversation, with every tool use answered.
     pub messages: Vec<Message>,
     /// Results that were replaced for good.
     pub replacements: Vec<ReplacementRecord>,
     /// Tool uses that had started and not ended: whether they took effect is not known.
     pub interrupted: Vec<ToolUse>,
+    /// The messages at the end of the conversation that the log does not hold: they answer what was left open.
+    pub(crate) mended: Vec<Message>,
+}
+
+/// What a call that has no result is answered with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unfinished {
+    /// The process has died.
+    Interrupted,
+    /// It goes on: this is a copy of a conversation that is under way.
+    UnderWay,
+}
+
+impl Unfinished {
+    fn answer(self, tool_use: &ToolUse, started: bool) -> ToolResult {
+        let (id, name) = (tool_use.id.clone(), &tool_use.name);
+        match (self, started) {
+            (Self::Interrupted, true) => ToolResult::error(
+                id,
+                format!(
+                    "The session ended while this call of {name} ran. It may have had effects; check before you run it again."
+                ),
+            ),
+            (Self::Interrupted, false) => ToolResult::error(
+                id,
+                format!("The session ended before this call of {name} started; nothing was run."),
+            ),
+            // The same words for every fork, so that forks share their prefix.
+            (Self::UnderWay, _) => ToolResult::ok(
+                id,
+                "This call goes on in the conversation that this one is a copy of.",
+            ),
+        }
+    }
 }
 
 /// A line that could not be read; it stays in the file and is skipped.
@@ -43,6 +85,13 @@ pub struct Quarantined {
 impl Transcript {
     /// Reads a log. Lines that cannot be read are skipped and told.
     pub fn load(path: &Path) -> Result<(Self, Vec<Quarantined>), LogError> {
+        Self::load_as(path, Unfinished::Interrupted)
+    }
+
+    pub(crate) fn load_as(
+        path: &Path,
+        unfinished: Unfinished,
+    ) -> Result<(Self, Vec<Quarantined>), LogError> {
         let io = |source| LogError::Io { action: "read", path: path.to_path_buf(), source };
         let mut reader = BufReader::new(File::open(path).map_err(io)?);
         let mut loader = Loader::default();
@@ -54,6 +103,12 @@ impl Transcript {
             if read == 0 {
                 break;
             }
+            if read as u64 == MAX_LINE && line.last() != Some(&b'\n') {
+                reader.skip_until(b'\n').map_err(io)?;
+                let problem = format!("it has more than {MAX_LINE} bytes");
+                quarantined.push(Quarantined { line: number, problem });
+                continue;
+            }
             if line.trim_ascii().is_empty() {
                 continue;
             }
@@ -64,7 +119,7 @@ impl Transcript {
                 }
             }
         }
-        Ok((loader.finish(), quarantined))
+        Ok((loader.finish(unfinished), quarantined))
     }
 }
 
@@ -81,10 +136,18 @@ impl Loader {
     fn take(&mut self, record: Record) {
         match record {
             // A log that was begun anew: what was before is another conversation.
-            Record::Session { id, .. } => {
+            Record::Session { version: _, id, cwd, model, started, forked_from } => {
                 *self = Self::default();
                 self.transcript.session_id = id;
+                self.transcript.cwd = cwd;
+                self.transcript.model = model;
+                self.transcript.started = started;
+                self.transcript.forked_from = forked_from;
             }
+            Record::Turn { number, .. } => {
+                self.transcript.turns = self.transcript.turns.max(number);
+            }
+            Record::Words { text } => self.transcript.words.push(text),
             Record::Message { message } => {
                 self.settle(std::slice::from_ref(&message));
                 append(&mut self.transcript.messages, message);
@@ -118,14 +181,14 @@ impl Loader {
 
     /// Completes the tail: calls without a message get one, calls without a result get the one that had arrived, or
     /// a result that says that nobody knows.
-    fn finish(mut self) -> Transcript {
+    fn finish(mut self, unfinished: Unfinished) -> Transcript {
         // A call may have started after its message was written.
         let messages = std::mem::take(&mut self.transcript.messages);
         self.settle(&messages);
         self.transcript.messages = messages;
         if !self.started.is_empty() {
             let content = self.started.drain(..).map(ContentBlock::ToolUse).collect();
-            append(&mut self.transcript.messages, Message::new(Role::Assistant, content));
+            self.mend(Message::new(Role::Assistant, content));
         }
         let unanswered: Vec<ToolUse> = match self.transcript.messages.last() {
             Some(last) if last.role == Role::Assistant => last.tool_uses().cloned().collect(),
@@ -139,17 +202,20 @@ impl Loader {
                 results.push(ContentBlock::ToolResult(self.ended.swap_remove(index)));
             } else {
                 let started = self.ever_started.contains(&tool_use.id);
-                let text = if started { UNKNOWN_END } else { NOT_STARTED };
-                results
-                    .push(ContentBlock::ToolResult(ToolResult::error(tool_use.id.clone(), text)));
+                results.push(ContentBlock::ToolResult(unfinished.answer(&tool_use, started)));
                 if started {
                     self.transcript.interrupted.push(tool_use);
                 }
             }
         }
         if !results.is_empty() {
-            append(&mut self.transcript.messages, Message::new(Role::User, results));
+            self.mend(Message::new(Role::User, results));
         }
         self.transcript
+    }
+
+    fn mend(&mut self, message: Message) {
+        self.transcript.mended.push(message.clone());
+        append(&mut self.transcript.messages, message);
     }
 }

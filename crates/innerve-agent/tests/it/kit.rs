@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use innerve_agent::{
-    Agent, AgentConfig, AgentEvent, ResultFiles, Run, RunSummary, Seat, SessionEnv, SharedPolicy,
-    Tasks, TerminalReason, ToolFactory, Transcript,
+    Agent, AgentConfig, AgentEvent, PastSession, ResultFiles, Run, RunSummary, Seat, SessionEnv,
+    SharedPolicy, Tasks, TerminalReason, ToolFactory,
 };
 use innerve_permission::facts::{Need, Place};
 use innerve_permission::{CallFacts, NoDisk, PermissionMode, Policy, Preview};
@@ -321,6 +321,8 @@ impl World {
             policy: Arc::clone(&self.policy),
             tools: Arc::new(Factory(move |seat: &Seat| tools(&board, seat))),
             tasks: Arc::clone(&self.tasks) as Arc<dyn TaskRegistry>,
+            journal: None,
+            classifier: None,
             denials: Arc::default(),
             spending: Arc::default(),
             running_agents: Arc::default(),
@@ -334,17 +336,15 @@ impl World {
     }
 
     pub(crate) fn resume(&self) -> Agent {
-        let (transcript, _) = Transcript::load(&self.log()).unwrap();
-        Agent::resume(self.env(), transcript).unwrap()
+        Agent::resume(self.env(), PastSession::take(&self.folder()).unwrap()).unwrap()
     }
 
     /// Resumes as soon as a run that was dropped has let go of the log.
     pub(crate) async fn resume_soon(&self) -> Agent {
         let retry = async {
             loop {
-                let (transcript, _) = Transcript::load(&self.log()).unwrap();
-                match Agent::resume(self.env(), transcript) {
-                    Ok(agent) => return agent,
+                match PastSession::take(&self.folder()) {
+                    Ok(past) => return Agent::resume(self.env(), past).unwrap(),
                     Err(error) => assert_eq!(error.code(), "session:in_use"),
                 }
                 tokio::time::sleep(Duration::from_millis(1)).await;

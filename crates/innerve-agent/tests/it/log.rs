@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use innerve_agent::{Agent, Record, SessionLog, TerminalReason, Transcript};
+use innerve_agent::{
+    Agent, PastSession, Record, SessionLog, SessionSummary, TerminalReason, Transcript,
+};
 use innerve_permission::facts::{Need, Place};
 use innerve_permission::{CallFacts, Preview};
 use innerve_protocol::{ContentBlock, Message, ToolResultContent, validate};
@@ -93,8 +95,7 @@ async fn a_second_agent_on_the_same_session_is_refused() {
     let world = World::new(&script);
     let agent = world.start();
     finish(agent.run(vec![ContentBlock::text("Hi.")])).await;
-    let (transcript, _) = Transcript::load(&world.log()).unwrap();
-    assert_eq!(Agent::resume(world.env(), transcript).unwrap_err().code(), "session:in_use");
+    assert_eq!(PastSession::take(&world.folder()).unwrap_err().code(), "session:in_use");
     drop(agent);
     world.resume();
 }
@@ -176,6 +177,7 @@ fn a_log_that_was_begun_anew_is_another_conversation() {
         cwd: "/repo".into(),
         model: "m".to_owned(),
         started: 1,
+        forked_from: None,
     };
     let log = SessionLog::open(&path).unwrap();
     log.append(&session("old")).unwrap();
@@ -251,10 +253,9 @@ fn i9_a_full_disk_ends_the_run_and_the_log_can_still_be_read() {
             .unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success() && said.contains("1 passed"), "{said}");
-        let log = folder.path().join("full").join("log.jsonl");
-        let (transcript, quarantined) = Transcript::load(&log).unwrap();
-        assert!(quarantined.len() <= 1, "{quarantined:?}");
-        assert_eq!(validate(&transcript.messages), vec![]);
+        let past = PastSession::take(&folder.path().join("full")).unwrap();
+        assert!(past.quarantined().len() <= 1, "{past:?}");
+        assert_eq!(validate(&past.transcript().messages), vec![]);
         // There is room again: the session goes on.
         let script = Script::new(vec![answer("Room again.")]);
         let world = World::new(&script);
@@ -262,10 +263,31 @@ fn i9_a_full_disk_ends_the_run_and_the_log_can_still_be_read() {
         env.folder = folder.path().join("full");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let agent = Agent::resume(env, transcript).unwrap();
+            let agent = Agent::resume(env, past).unwrap();
             let ran = finish(agent.run(vec![ContentBlock::text("On.")])).await;
             assert_eq!(ran.summary.result, "Room again.");
             script.check();
         });
     }
+}
+
+#[tokio::test]
+async fn a_list_shows_when_where_what_and_how_often_in_bounded_memory() {
+    let script = Script::new(vec![answer("One."), answer("Two.")]);
+    let world = World::new(&script);
+    let agent = world.start();
+    finish(agent.run(vec![ContentBlock::text("First words.")])).await;
+    finish(agent.run(vec![ContentBlock::text("Second words.")])).await;
+    drop(agent);
+    // A huge line, and a broken one.
+    let mut log = std::fs::read(world.log()).unwrap();
+    log.extend_from_slice(b"{\"type\":\"turn\n");
+    log.extend_from_slice(b"{\"type\":\"message\",\"message\":\"");
+    log.resize(log.len() + (8 << 20), b'x');
+    std::fs::write(world.log(), log).unwrap();
+    let summary = SessionSummary::read(&world.folder()).unwrap();
+    assert_eq!(summary.id, "session");
+    assert_eq!(summary.cwd, Path::new("/repo"));
+    assert_eq!((summary.first_prompt.as_str(), summary.turns), ("First words.", 2));
+    assert!(summary.started > 1_600_000_000 && summary.last_used >= summary.started);
 }

@@ -11,7 +11,9 @@
 )]
 
 mod chaos;
+mod classifier;
 mod hooks;
+mod journal;
 mod kit;
 mod log;
 mod looping;
@@ -19,4 +21,5 @@ mod resume;
 mod script;
 mod subagents;
 mod tasks;
+mod telemetry;
 mod tools;

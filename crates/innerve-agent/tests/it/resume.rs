@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use innerve_agent::{Agent, Record, Transcript};
-use innerve_protocol::{ContentBlock, Message, validate};
+use innerve_agent::{Agent, PastSession, Record, Transcript};
+use innerve_protocol::{ContentBlock, Message, SharedMessage, validate};
 use serde_json::{Value, json};
 
 use crate::kit::{Ran, World, check_transcript, finish, results};
@@ -124,7 +124,7 @@ async fn i12_a_resumed_session_sends_what_was_sent_before_byte_for_byte() {
     let again = World { script: Arc::clone(&script), ..world };
     finish(again.resume().run(vec![ContentBlock::text("Go on.")])).await;
     let after = script.request(0);
-    let plain = |messages: &[Message]| -> Vec<Value> {
+    let plain = |messages: &[SharedMessage]| -> Vec<Value> {
         messages
             .iter()
             .map(|message| {
@@ -152,12 +152,18 @@ async fn i7_resuming_again_and_again_adds_nothing() {
     std::fs::create_dir_all(again.folder()).unwrap();
     std::fs::write(again.log(), &text[..line]).unwrap();
     let mut first: Option<Vec<Message>> = None;
+    let mut sizes = Vec::new();
     for _ in 0..3 {
         let agent = again.resume();
         let messages = agent.messages().await;
         check_transcript(&agent).await;
         assert_eq!(*first.get_or_insert_with(|| messages.clone()), messages);
+        sizes.push(std::fs::metadata(again.log()).unwrap().len());
     }
+    // The first one answers what was open, and only that; the others write nothing.
+    let added = sizes[0] - line as u64;
+    assert!(added < 600, "{added} bytes were added");
+    assert_eq!(sizes, [sizes[0]; 3]);
 }
 
 #[tokio::test]
@@ -204,4 +210,83 @@ async fn a_prompt_behind_results_needs_no_repair() {
     let before = script.request(1).messages.len();
     let agent = world.resume();
     assert_eq!(agent.messages().await.len(), before + 1);
+}
+
+#[tokio::test]
+async fn i12_a_result_that_was_replaced_stays_replaced_after_resuming() {
+    let big = |id: &str| call(id, "Big", json!({ "id": id, "size": 45_000 }));
+    let read = |id: &str| call(id, "Read", json!({ "id": id, "size": 45_000 }));
+    let calls = ["a", "b", "c", "d", "e", "f"].map(read).concat();
+    let script = Script::new(vec![response([calls, big("g")]), answer("Done.")]);
+    let world = World::new(&script);
+    let agent = world.start();
+    finish(agent.run(vec![ContentBlock::text("Do it.")])).await;
+    drop(agent);
+    let before = results(script.request(1).messages.last().unwrap());
+    let replaced = before.iter().filter(|(_, text)| text.starts_with("<persisted-output>")).count();
+    assert!((1..6).contains(&replaced), "{replaced}");
+    // The files are gone; the decision is in the log.
+    std::fs::remove_dir_all(world.folder().join("tool-results")).unwrap();
+    let script = Script::new(vec![answer("Resumed.")]);
+    let again = World { script: Arc::clone(&script), ..world };
+    finish(again.resume().run(vec![ContentBlock::text("Go on.")])).await;
+    assert_eq!(results(&script.request(0).messages[2]), before);
+}
+
+#[tokio::test]
+async fn what_another_process_writes_until_the_log_is_ours_is_not_missed() {
+    let (world, _) = recorded().await;
+    let log = innerve_agent::SessionLog::open(&world.log()).unwrap();
+    let folder = world.folder();
+    let taken = std::thread::spawn(move || {
+        loop {
+            match PastSession::take(&folder) {
+                Ok(past) => return past,
+                Err(error) => assert_eq!(error.code(), "session:in_use"),
+            }
+        }
+    });
+    for number in 0..200 {
+        let message = Message::user(format!("late {number}"));
+        log.append(&Record::Message { message }).unwrap();
+    }
+    drop(log);
+    let past = taken.join().unwrap();
+    let last = past.transcript().messages.last().unwrap().plain_text();
+    assert!(last.ends_with("late 199"), "{last}");
+}
+
+#[tokio::test]
+async fn a_fork_goes_on_by_itself_and_its_origin_stays_as_it_was() {
+    let (world, _) = recorded().await;
+    let before = std::fs::read(world.log()).unwrap();
+    let folder = world.folder.path().join("fork");
+    PastSession::take(&world.folder()).unwrap().fork(&folder, "fork").unwrap();
+    let script = Script::new(vec![answer("Forked.")]);
+    let again = World { script: Arc::clone(&script), ..world };
+    let past = PastSession::take(&folder).unwrap();
+    assert_eq!(past.transcript().forked_from.as_deref(), Some("session"));
+    assert_eq!(past.id(), "fork");
+    let mut env = again.env();
+    env.folder = folder;
+    let agent = Agent::resume(env, past).unwrap();
+    finish(agent.run(vec![ContentBlock::text("Go on.")])).await;
+    script.check();
+    assert_eq!(std::fs::read(again.log()).unwrap(), before);
+    assert_eq!(script.request(0).messages.len(), 7);
+}
+
+#[test]
+fn i8_a_line_beyond_all_bounds_is_one_quarantined_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.jsonl");
+    let mut log =
+        serde_json::to_vec(&Record::Message { message: Message::user("before") }).unwrap();
+    log.push(b'\n');
+    log.resize(log.len() + (64 << 20) + 5, b'x');
+    log.push(b'\n');
+    log.extend(serde_json::to_vec(&Record::Message { message: Message::user("after") }).unwrap());
+    let (transcript, quarantined) = load(&path, &log);
+    assert_eq!(quarantined, 1);
+    assert_eq!(transcript.messages[0].content.len(), 2);
 }

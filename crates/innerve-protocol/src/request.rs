@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{CacheControl, Message, ToolDefinition};
+use crate::{CacheControl, SharedMessage, ToolDefinition};
 
 /// One request to a model (Anthropic Messages API, "create a message"); other wire formats are made from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,7 +28,7 @@ pub struct Request {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stop_sequences: Vec<String>,
     /// The conversation.
-    pub messages: Vec<Message>,
+    pub messages: Vec<SharedMessage>,
     /// Fields that are not modelled here (`metadata`, `output_config`, `context_management`, …).
     #[serde(flatten)]
     pub extra: Map<String, Value>,

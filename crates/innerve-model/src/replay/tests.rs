@@ -35,7 +35,7 @@ fn request(system: &str, messages: Vec<Message>) -> Request {
         tool_choice: None,
         thinking: None,
         stop_sequences: Vec::new(),
-        messages,
+        messages: messages.into_iter().map(Into::into).collect(),
         extra: Map::new(),
     }
 }

@@ -281,6 +281,9 @@ async fn write_reply(stream: &mut TcpStream, reply: &Reply) -> std::io::Result<b
 
 /// What an API would have against the request's transcript.
 fn refusal(seen: &Seen) -> Option<String> {
+    if seen.body.is_null() {
+        return None;
+    }
     let messages: Vec<Message> = if seen.path.ends_with("/chat/completions") {
         from_chat(seen.body["messages"].as_array()?)
     } else {
@@ -445,7 +448,7 @@ pub(crate) fn request(messages: Vec<Message>) -> Request {
         tool_choice: None,
         thinking: None,
         stop_sequences: Vec::new(),
-        messages,
+        messages: messages.into_iter().map(Into::into).collect(),
         extra: Map::new(),
     }
 }

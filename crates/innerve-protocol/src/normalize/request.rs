@@ -1,7 +1,7 @@
 //! Repairs a whole request: its transcript, and the cache markers of tools, instructions and messages together.
 
 use super::{Draft, Repair, RepairKind, Repairs, keep_last_markers, repair_transcript};
-use crate::{Request, marker, text::is_blank};
+use crate::{Request, SharedMessage, marker, text::is_blank};
 
 /// Repairs the transcript as [`normalize`](crate::normalize) does, then what the request as a whole must keep to.
 ///
@@ -10,7 +10,9 @@ use crate::{Request, marker, text::is_blank};
 /// since nothing could find them. Instructions without text are dropped.
 pub fn normalize_request(request: &mut Request) -> Vec<Repair> {
     let mut repairs = Repairs::default();
-    let mut drafts = repair_transcript(std::mem::take(&mut request.messages), &mut repairs);
+    let messages = std::mem::take(&mut request.messages);
+    let messages = messages.into_iter().map(SharedMessage::into_message).collect();
+    let mut drafts = repair_transcript(messages, &mut repairs);
     repair_tools(request, &mut repairs);
     request.system.retain(|block| {
         let is_blank = is_blank(&block.text);
@@ -20,7 +22,7 @@ pub fn normalize_request(request: &mut Request) -> Vec<Repair> {
         !is_blank
     });
     limit_markers(request, &mut drafts, &mut repairs);
-    request.messages.extend(drafts.into_iter().map(|draft| draft.message));
+    request.messages.extend(drafts.into_iter().map(|draft| draft.message.into()));
     repairs.into_list()
 }
 

@@ -59,7 +59,7 @@ fn check_messages(found: &mut Vec<Violation>, request: &Request, capabilities: &
         );
         add(found, Rule::MaxTokensTooLarge, None, text);
     }
-    let images: usize = request.messages.iter().map(count_images).sum();
+    let images: usize = request.messages.iter().map(|message| count_images(message)).sum();
     if images > capabilities.max_images {
         let text = format!(
             "messages: too many images: {images} > {}, the maximum for `{}`",
@@ -252,7 +252,7 @@ fn check_markers(found: &mut Vec<Violation>, request: &Request) {
         usize::from(request.extra.get(marker::FIELD).is_some_and(|value| !value.is_null()));
     let tools = request.tools.iter().filter(|tool| tool.cache_control.is_some()).count();
     let system = request.system.iter().filter(|block| block.cache_control.is_some()).count();
-    let messages: usize = request.messages.iter().map(marker::count).sum();
+    let messages: usize = request.messages.iter().map(|message| marker::count(message)).sum();
     let all = automatic + tools + system + messages;
     if all > marker::MAX_MARKERS {
         let text = format!(

@@ -1,5 +1,6 @@
 //! The rules of a transcript: pairing, placement, empty text, markers.
 
+use std::borrow::Borrow;
 use std::collections::{HashMap, HashSet};
 
 use super::rule::{Violation, ViolationRule as Rule};
@@ -13,13 +14,14 @@ use crate::{
 /// Adjacent messages of one role count as one, as they do for the API (Anthropic Messages API, "create a message").
 /// A transcript may be empty and may end with either role; what a given model takes is for
 /// [`validate_request`](crate::validate_request) to say.
-pub fn validate(messages: &[Message]) -> Vec<Violation> {
+pub fn validate<M: Borrow<Message>>(messages: &[M]) -> Vec<Violation> {
+    let messages: &[&Message] = &messages.iter().map(Borrow::borrow).collect::<Vec<_>>();
     let mut found = Findings::default();
     for (index, message) in messages.iter().enumerate() {
         check_message(&mut found, index, message, index + 1 == messages.len());
     }
     check_pairing(&mut found, messages);
-    let markers: usize = messages.iter().map(marker::count).sum();
+    let markers: usize = messages.iter().map(|message| marker::count(message)).sum();
     if markers > marker::MAX_MARKERS {
         found.add(
             Rule::TooManyCacheMarkers,
@@ -230,8 +232,8 @@ struct Turn<'a> {
     blocks: Vec<(usize, &'a ContentBlock)>,
 }
 
-fn turns(messages: &[Message]) -> Vec<Turn<'_>> {
-    let mut turns: Vec<Turn<'_>> = Vec::new();
+fn turns<'a>(messages: &[&'a Message]) -> Vec<Turn<'a>> {
+    let mut turns: Vec<Turn<'a>> = Vec::new();
     for (index, message) in messages.iter().enumerate() {
         let is_assistant = message.role == Role::Assistant;
         let blocks = message.content.iter().map(|block| (index, block));
@@ -245,7 +247,7 @@ fn turns(messages: &[Message]) -> Vec<Turn<'_>> {
     turns
 }
 
-fn check_pairing(found: &mut Findings, messages: &[Message]) {
+fn check_pairing(found: &mut Findings, messages: &[&Message]) {
     let turns = turns(messages);
     let mut ids = HashSet::new();
     let mut calls: Vec<&ToolUse> = Vec::new();

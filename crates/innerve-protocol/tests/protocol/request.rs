@@ -297,7 +297,7 @@ proptest! {
         automatic: bool,
     ) {
         let mut request = request(json!({}));
-        request.messages = messages;
+        request.messages = messages.into_iter().map(Into::into).collect();
         request.tools = tools.iter().enumerate().map(|(index, (marked, deferred))| {
             let mut value = tool(&format!("T{index}"));
             value["defer_loading"] = json!(deferred);

@@ -6,6 +6,7 @@ mod check;
 mod figure;
 mod grep;
 mod subject;
+mod turns;
 
 use std::fs;
 use std::path::PathBuf;

@@ -2,7 +2,7 @@
 
 use xshell::Shell;
 
-use super::{Measured, analyze, check, grep};
+use super::{Measured, analyze, check, grep, turns};
 use crate::Result;
 use crate::workspace::Workspace;
 
@@ -15,11 +15,13 @@ pub(crate) enum Subject {
     Check,
     /// The Grep tool.
     Grep,
+    /// The agent loop.
+    Loop,
 }
 
 impl Subject {
     /// All, in the order of the table.
-    pub(crate) const ALL: [Self; 3] = [Self::Analyze, Self::Check, Self::Grep];
+    pub(crate) const ALL: [Self; 4] = [Self::Analyze, Self::Check, Self::Grep, Self::Loop];
 
     /// Its word on the command line.
     pub(crate) const fn name(self) -> &'static str {
@@ -27,6 +29,7 @@ impl Subject {
             Self::Analyze => "analyze",
             Self::Check => "check",
             Self::Grep => "grep",
+            Self::Loop => "loop",
         }
     }
 
@@ -38,7 +41,7 @@ impl Subject {
     /// Whether the release build of the program is what is measured.
     pub(super) const fn needs_program(self) -> bool {
         match self {
-            Self::Analyze | Self::Grep => true,
+            Self::Analyze | Self::Grep | Self::Loop => true,
             Self::Check => false,
         }
     }
@@ -49,6 +52,7 @@ impl Subject {
             Self::Analyze => analyze::measure(shell, workspace),
             Self::Check => check::measure(shell),
             Self::Grep => grep::measure(shell, workspace),
+            Self::Loop => turns::measure(shell, workspace),
         }
     }
 }

@@ -54,10 +54,10 @@ pub(crate) fn session(start: &'static str) {
 }
 
 /// The span of a request to a model, retries included.
-pub(crate) fn llm_request(env: &SessionEnv, max_tokens: u32, messages: usize) -> Span {
+pub(crate) fn llm_request(naming: Naming, name: &str, max_tokens: u32, messages: usize) -> Span {
     info_span!(
         "innerve.llm_request",
-        model = model(env.pipeline.naming(), &env.config.model),
+        model = model(naming, name),
         max_tokens,
         messages,
         input_tokens = Empty,
@@ -70,7 +70,13 @@ pub(crate) fn llm_request(env: &SessionEnv, max_tokens: u32, messages: usize) ->
 }
 
 /// A request was answered, or was not.
-pub(crate) fn answered(span: &Span, env: &SessionEnv, response: &Response, elapsed: Duration) {
+pub(crate) fn answered(
+    span: &Span,
+    naming: Naming,
+    name: &str,
+    response: &Response,
+    elapsed: Duration,
+) {
     if span.is_disabled() {
         return;
     }
@@ -84,15 +90,14 @@ pub(crate) fn answered(span: &Span, env: &SessionEnv, response: &Response, elaps
     if let Some(stop) = stop {
         span.record("stop_reason", stop);
     }
-    let name = model(env.pipeline.naming(), &env.config.model);
-    let cost = price(&env.config.model).map(|price| price.cost(usage));
+    let cost = price(name).map(|price| price.cost(usage));
     let duration_ms = whole(elapsed);
     span.in_scope(|| match &response.error {
         Some(error) => failed(span, error, duration_ms),
         None if response.interrupted => info!(duration_ms, "api_interrupted"),
         None => info!(duration_ms, cost_usd = cost, stop_reason = stop, "api_request"),
     });
-    count_tokens(name, usage, cost);
+    count_tokens(model(naming, name), usage, cost);
 }
 
 fn failed(span: &Span, error: &ModelError, duration_ms: u64) {
@@ -150,6 +155,11 @@ pub(crate) fn ended(summary: &RunSummary, elapsed: Duration) {
     }
     let refused = summary.permission_denials.len();
     info!(outcome = reason, refused, duration_ms = whole(elapsed), "interaction_ended");
+}
+
+/// A conversation was compacted; sizes are in tokens, about.
+pub(crate) fn compacted(trigger: &'static str, before: u64, after: u64) {
+    info!(trigger, pre_tokens = before, post_tokens = after, "compaction");
 }
 
 /// A sub-agent is done.

@@ -98,6 +98,8 @@ Subjects:
   check     facts and decision for calls of every kind under 10 rules and under 1,000, in turn
   grep      the Grep tool beside ripgrep on a tree of 20,000 files, with warm and, for root, cold caches; what
             `innerve call` takes besides searching is measured in an empty directory and left out; rg must be installed
+  loop      `innerve run` against a model that asks for a tool 1,000 times: start to first request, the time of a turn and
+            the memory, early and late
 
 Examples:
   cargo xtask bench

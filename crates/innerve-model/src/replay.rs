@@ -344,7 +344,7 @@ fn answered(request: &Request) -> Vec<String> {
 /// All text of the first user message, which stays the same through a conversation.
 fn first_user_text(request: &Request) -> String {
     let first = request.messages.iter().find(|message| message.role == Role::User);
-    first.map(innerve_protocol::Message::plain_text).unwrap_or_default()
+    first.map(|message| message.plain_text()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -15,8 +15,18 @@ pub struct AgentConfig {
     pub max_turns: Option<u32>,
     /// US dollars at most, sub-agents included; `None` for no limit.
     pub max_cost_usd: Option<f64>,
+    /// Tokens of input and output at most, sub-agents included; `None` for no limit.
+    pub max_total_tokens: Option<u64>,
+    /// Output tokens that the main conversation should use before it ends; `None` lets the model decide.
+    pub token_target: Option<u64>,
+    /// Models that answer for the rest of a run, one after the other, when the one before is overloaded or refuses.
+    pub fallback_models: Vec<String>,
+    /// Whether a conversation that gets too long is replaced by a summary.
+    pub auto_compact: bool,
     /// Safe calls that run at the same time at most.
     pub max_concurrency: usize,
+    /// Whether a command that fails cancels the calls that run beside it.
+    pub bash_failure_cancels: bool,
 }
 
 impl AgentConfig {
@@ -29,7 +39,12 @@ impl AgentConfig {
             escalated_max_tokens: 64_000,
             max_turns: None,
             max_cost_usd: None,
+            max_total_tokens: None,
+            token_target: None,
+            fallback_models: Vec::new(),
+            auto_compact: true,
             max_concurrency: 10,
+            bash_failure_cancels: false,
         }
     }
 }

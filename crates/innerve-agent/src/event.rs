@@ -43,6 +43,10 @@ pub enum AgentEvent {
     Retrying(RetryNotice),
     /// What a person should know although the run goes on.
     Warning(String),
+    /// What the model wrote since its last complete message does not count: it is asked again.
+    Discarded,
+    /// The conversation was compacted.
+    Compacted(Compaction),
     /// The run goes on for this reason.
     Continuing(Transition),
     /// The run is over.
@@ -70,6 +74,38 @@ pub struct ToolReport {
     pub elapsed: Duration,
 }
 
+/// A conversation that was replaced by a summary of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compaction {
+    /// What for.
+    pub trigger: CompactionTrigger,
+    /// Its size before, in tokens, about.
+    pub before: u64,
+    /// Its size after, in tokens, about.
+    pub after: u64,
+}
+
+/// What a conversation is compacted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompactionTrigger {
+    /// A person asked for it.
+    Manual,
+    /// It got too long.
+    Auto,
+    /// The provider did not take it any more.
+    Reactive,
+}
+
+impl CompactionTrigger {
+    /// The name that hooks see (Claude Code documentation, "hooks").
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Manual => "manual",
+            Self::Auto | Self::Reactive => "auto",
+        }
+    }
+}
+
 /// Why the loop went on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transition {
@@ -85,6 +121,18 @@ pub enum Transition {
     PauseTurn,
     /// A hook kept the run from ending.
     StopHookBlocking,
+    /// The request was too large with the output it asked for: less is asked for.
+    MaxOutputTokensReduced,
+    /// The conversation did not fit: old tool results were cleared.
+    CollapseDrainRetry,
+    /// The conversation did not fit, or an image was not taken: it was compacted, or its images were taken out.
+    ReactiveCompactRetry,
+    /// The model ended long before the tokens were used that it was given.
+    TokenBudgetContinuation,
+    /// Another model answers.
+    ModelFallback,
+    /// A person wrote while the model did.
+    Submitted,
 }
 
 /// How a run ended.

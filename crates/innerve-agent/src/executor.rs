@@ -8,11 +8,17 @@ use innerve_pipeline::{
     Outcome, Pipeline, Requested, Settled, Step, StopRequest, Turn, is_concurrency_safe,
 };
 use innerve_protocol::{ToolResult, ToolUse};
-use innerve_tool::{Lookup, code};
+use innerve_tool::{InterruptBehavior, Lookup, code};
 use serde_json::Value;
 use tokio::task::{self, JoinSet};
+use tracing::{Instrument as _, Span};
 
-use crate::Schedule;
+use crate::{AgentConfig, Schedule};
+
+/// The tool whose failures may cancel the calls beside it.
+const BASH: &str = "Bash";
+/// Characters of a command by which the model knows it again.
+const LABEL: usize = 40;
 
 /// The tool uses of one response and their results. Dropping it ends all that run.
 pub(crate) struct Executor {
@@ -30,6 +36,12 @@ pub(crate) struct Executor {
     undue: BTreeSet<usize>,
     /// Why nothing more may start.
     closed: Option<&'static str>,
+    /// Whether a command that fails cancels the calls beside it.
+    cascades: bool,
+    /// The command that failed and cancelled them.
+    failed_beside: Option<String>,
+    /// The run that the calls belong to.
+    span: Span,
 }
 
 /// A call that has just ended.
@@ -39,11 +51,11 @@ pub(crate) struct Ended {
 }
 
 impl Executor {
-    pub(crate) fn new(pipeline: Arc<Pipeline>, turn: Arc<Turn>, limit: usize) -> Self {
+    pub(crate) fn new(pipeline: Arc<Pipeline>, turn: Arc<Turn>, config: &AgentConfig) -> Self {
         Self {
             pipeline,
             turn,
-            schedule: Schedule::new(limit),
+            schedule: Schedule::new(config.max_concurrency),
             requested: Vec::new(),
             settled: BTreeMap::new(),
             started: BTreeMap::new(),
@@ -52,6 +64,9 @@ impl Executor {
             unscheduled: Vec::new(),
             undue: BTreeSet::new(),
             closed: None,
+            cascades: config.bash_failure_cancels,
+            failed_beside: None,
+            span: Span::current(),
         }
     }
 
@@ -85,7 +100,9 @@ impl Executor {
         let Some(requested) = self.requested.get(index).cloned() else { return };
         let (pipeline, turn) = (Arc::clone(&self.pipeline), Arc::clone(&self.turn));
         self.started.insert(index, Instant::now());
-        let task = self.running.spawn(async move { pipeline.run(requested, &turn).await });
+        let task = self.running.spawn(
+            async move { pipeline.run(requested, &turn).await }.instrument(self.span.clone()),
+        );
         self.tasks.insert(task.id(), index);
     }
 
@@ -98,10 +115,11 @@ impl Executor {
             };
             let Some(index) = self.tasks.remove(&id) else { continue };
             // The pipeline catches panics; if one gets past it, the answer must not be lost.
-            let settled = ended.unwrap_or_else(|| {
+            let mut settled = ended.unwrap_or_else(|| {
                 let text = "internal error; the call was abandoned and may have had effects";
                 self.synthetic(index, text, Outcome::Failed, code::PANICKED)
             });
+            self.cascade(index, &mut settled);
             self.schedule.finish(index);
             if settled.stop.is_some() {
                 self.close("not executed: an earlier call of this response ended the turn");
@@ -127,6 +145,41 @@ impl Executor {
     pub(crate) fn interrupt(&mut self) {
         self.close("interrupted by the user before it started; nothing was run");
         self.turn.cancellation.cancel();
+    }
+
+    /// As [`Self::interrupt`], because the user wrote something that the model should see at once.
+    pub(crate) fn make_way(&mut self) {
+        self.close("not executed: the user wrote something first");
+        self.turn.cancellation.cancel();
+    }
+
+    /// Whether a message of the user may end what runs: only if all of it can be done again at no cost.
+    pub(crate) fn is_interruptible(&self) -> bool {
+        let tool_uses = self.tasks.values().filter_map(|index| self.tool_use(*index));
+        let mut tools = tool_uses.map(|tool_use| self.turn.pool.find(&tool_use.name));
+        let cancels = |tool| match tool {
+            Lookup::Found(tool) => tool.interrupt_behavior() == InterruptBehavior::Cancel,
+            Lookup::Removed(_) | Lookup::Unknown { .. } => true,
+        };
+        self.is_running() && tools.all(cancels)
+    }
+
+    /// Where it is switched on, a command that fails cancels the calls beside it, and these say so.
+    fn cascade(&mut self, index: usize, settled: &mut Settled) {
+        if let Some(command) = &self.failed_beside {
+            if settled.code.as_deref() == Some(code::INTERRUPTED) {
+                let text = format!("cancelled: the parallel call {command} failed");
+                *settled = self.synthetic(index, &text, Outcome::Interrupted, code::INTERRUPTED);
+            }
+        } else if self.cascades && settled.tool == BASH && settled.outcome == Outcome::Failed {
+            let input = self.tool_use(index).map(|tool_use| &tool_use.input);
+            let command =
+                input.and_then(|input| input.get("command")?.as_str()).unwrap_or_default();
+            let label: String = command.chars().take(LABEL).collect();
+            self.failed_beside = Some(format!("{BASH}({label})"));
+            self.close("not executed: a command of the same response failed");
+            self.turn.cancellation.cancel();
+        }
     }
 
     /// What became of a call.

@@ -8,7 +8,7 @@ use innerve_tool::port::TaskState;
 use serde_json::{Map, Value, json};
 
 use crate::looping::{Looping, Next, State, end};
-use crate::{AgentEvent, LogError, SessionEnv, TerminalReason, Transition};
+use crate::{AgentEvent, LogError, SessionEnv, TerminalReason, Transition, telemetry};
 
 /// Times in a row that hooks may keep a run from ending (Claude Code documentation, "hooks").
 const MAX_STOP_BLOCKS: u32 = 8;
@@ -72,6 +72,7 @@ impl Looping<'_> {
         }
         let mut context = Vec::new();
         if let Some(source) = self.conversation.opened.take() {
+            telemetry::session(source);
             let fields = object(json!({ "source": source, "model": self.env.config.model }));
             context.extend(self.hear(HookEventName::SessionStart, fields).await.context);
         }
@@ -116,7 +117,11 @@ impl Looping<'_> {
             return done();
         }
         self.note(why).await?;
-        let next = State { stop_blocks: state.stop_blocks + 1, ..State::default() };
+        let next = State {
+            stop_blocks: state.stop_blocks + 1,
+            relieved: state.relieved,
+            ..State::default()
+        };
         Ok(Next::Continue(next, Transition::StopHookBlocking))
     }
 

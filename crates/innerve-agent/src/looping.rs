@@ -2,27 +2,26 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Instant;
 
-use innerve_model::{ErrorClass, ModelError};
 use innerve_permission::Reason;
 use innerve_pipeline::{PolicySource, Turn};
-use innerve_protocol::{ContentBlock, Message, Role, StopReason, ToolUse};
+use innerve_protocol::{
+    Capabilities, ContentBlock, Message, Request, Role, SharedMessage, ToolUse, Usage,
+};
 use innerve_tool::{CancellationToken, Lookup, ProgressEvent, ProgressSink, ResultLimit, ToolPool};
-use serde_json::Value;
 use tokio::sync::mpsc;
+use tracing::Instrument as _;
 
+use crate::classify::words_of;
 use crate::conversation::Conversation;
 use crate::executor::Executor;
-use crate::response::Response;
+use crate::inbox::Inbox;
+use crate::recovery::Target;
 use crate::{
     AgentEvent, LogError, Record, ResultFiles, RunSummary, SessionEnv, Terminal, TerminalReason,
-    Transition, request,
+    Transition, request, telemetry, window,
 };
-
-/// Requests that ask the model to go on after a cut response, in a row.
-const MAX_RECOVERIES: u32 = 3;
-/// Times that a paused turn is sent back, in a row.
-const MAX_PAUSES: u32 = 10;
 
 /// One run: what its steps share.
 pub(crate) struct Looping<'a> {
@@ -34,9 +33,17 @@ pub(crate) struct Looping<'a> {
     /// The model's last words in this run.
     pub(crate) result: String,
     events: mpsc::Sender<AgentEvent>,
-    pool: ToolPool,
+    pub(crate) pool: ToolPool,
     /// The tools whose schemas the model has: all, as none is deferred yet.
     loaded: Arc<BTreeSet<String>>,
+    /// What a person writes meanwhile.
+    pub(crate) inbox: Arc<Inbox>,
+    /// Which model answers: 0 the usual one, then those that take over.
+    pub(crate) fallback: usize,
+    /// Output tokens of this run, without sub-agents.
+    pub(crate) output: u64,
+    pub(crate) target: Target,
+    pub(crate) frame: Option<u64>,
 }
 
 /// What an iteration starts from; made anew each time, never patched.
@@ -47,6 +54,12 @@ pub(crate) struct State {
     pub(crate) pauses: u32,
     /// Times in a row that hooks kept the run from ending.
     pub(crate) stop_blocks: u32,
+    /// Whether old results were cleared because the conversation did not fit.
+    pub(crate) drained: bool,
+    /// Whether it was compacted, or its images taken out, because the provider did not take it.
+    pub(crate) relieved: bool,
+    /// Whether less output was asked for because the request did not fit.
+    pub(crate) reduced: bool,
 }
 
 /// How an iteration ends.
@@ -62,6 +75,7 @@ impl<'a> Looping<'a> {
         events: mpsc::Sender<AgentEvent>,
         cancellation: CancellationToken,
         pool: ToolPool,
+        inbox: Arc<Inbox>,
     ) -> Self {
         let loaded = Arc::new(pool.names().into_iter().collect());
         Self {
@@ -74,13 +88,22 @@ impl<'a> Looping<'a> {
             events,
             pool,
             loaded,
+            inbox,
+            fallback: 0,
+            output: 0,
+            target: Target::default(),
+            frame: None,
         }
     }
 }
 
 impl Looping<'_> {
     /// Works until there is a reason to end.
-    pub(crate) async fn drive(&mut self, prompt: Vec<ContentBlock>) -> Terminal {
+    pub(crate) async fn drive(
+        &mut self,
+        prompt: Vec<ContentBlock>,
+        attached: Vec<ContentBlock>,
+    ) -> Terminal {
         let policy = self.env.policy.current();
         self.tell(AgentEvent::Started {
             session_id: self.env.session_id.clone(),
@@ -93,13 +116,20 @@ impl Looping<'_> {
         let mut state = State::default();
         // Without a prompt the conversation goes on from where it is.
         let mut prompt = prompt;
+        self.recall_actions();
         if !prompt.is_empty() {
+            // Before anybody adds to it.
+            let words = words_of(&prompt);
+            prompt.extend(attached);
             if let Err(why) = self.hear_prompt(&mut prompt).await {
                 let message = format!("a hook refused the prompt: {why}");
                 return Terminal { reason: TerminalReason::HookStopped, message };
             }
+            telemetry::user_prompt(&prompt);
             prompt.extend(self.task_news());
-            if let Err(error) = self.conversation.push_user(prompt) {
+            if let Err(error) =
+                self.keep_words(words).and_then(|()| self.conversation.push_user(prompt))
+            {
                 return session_error(&error);
             }
         }
@@ -120,103 +150,46 @@ impl Looping<'_> {
         if let Some(terminal) = self.over_budget() {
             return Ok(Next::End(terminal));
         }
-        self.conversation.repair_and_log()?;
-        self.replace_large_results()?;
-        let capabilities = self.env.model.capabilities(&self.env.config.model);
+        self.settle()?;
+        if let Some(terminal) = self.make_room().await? {
+            return Ok(Next::End(terminal));
+        }
         let max_tokens = state.max_tokens.unwrap_or(self.env.config.max_tokens);
-        let messages = self.conversation.messages.clone();
-        let request =
-            request::build(&self.env.config, &capabilities, &self.pool, messages, max_tokens);
+        let request = self.request(self.conversation.messages().to_vec(), max_tokens);
 
         let turn = Arc::new(self.turn());
-        let pipeline = Arc::new(self.env.pipeline.clone());
-        let mut executor = Executor::new(pipeline, turn, self.env.config.max_concurrency);
-        let response = self.respond(request, &mut executor).await?;
-        self.env.spending.add(&self.env.config.model, &response.usage);
+        let mut pipeline = self.env.pipeline.clone();
+        if let Some(classifier) = self.env.classifier.clone() {
+            pipeline = pipeline.with_classifier(Arc::new(classifier));
+        }
+        let pipeline = Arc::new(pipeline);
+        let mut executor = Executor::new(pipeline, turn, &self.env.config);
+        let naming = self.env.pipeline.naming();
+        let span = telemetry::llm_request(naming, self.model(), max_tokens, request.messages.len());
+        let since = Instant::now();
+        let response = self.respond(request, &mut executor).instrument(span.clone()).await?;
+        telemetry::answered(&span, naming, self.model(), &response, since.elapsed());
+        self.env.spending.add(self.model(), &response.usage);
+        self.output += response.usage.output_tokens.unwrap_or(0);
+        self.conversation.compactions.heard();
 
         if executor.len() > 0 {
             return self.finish_tools(response, executor, state).await;
         }
-        self.finish_text(response, state, capabilities.max_output_tokens).await
-    }
-
-    /// A response without tool uses: the end, a cut, or a failure.
-    async fn finish_text(
-        &mut self,
-        response: Response,
-        state: State,
-        model_max: u32,
-    ) -> Result<Next, LogError> {
-        let said_something = response.blocks.iter().any(is_lasting);
-        if response.interrupted {
-            self.keep(response.blocks).await?;
-            self.note("[The user interrupted the response.]").await?;
-            return Ok(end(
-                TerminalReason::AbortedStreaming,
-                "stopped by the user while the model was writing",
-            ));
-        }
-        if let Some(error) = response.error {
-            if said_something && error.class().is_transient() && state.recoveries < MAX_RECOVERIES {
-                self.keep(response.blocks).await?;
-                self.ask_to_go_on("The connection broke off in the middle of your response.")
-                    .await?;
-                let next = State { recoveries: state.recoveries + 1, ..state };
-                return Ok(Next::Continue(next, Transition::TruncatedRecovery));
-            }
-            self.keep(response.blocks).await?;
-            return Ok(Next::End(model_failure(&error)));
-        }
-        let (reason, details) =
-            response.stop.unwrap_or((StopReason::EndTurn, serde_json::Map::new()));
-        match reason {
-            StopReason::MaxTokens | StopReason::ModelContextWindowExceeded => {
-                let escalated = self.env.config.escalated_max_tokens.min(model_max);
-                let current = state.max_tokens.unwrap_or(self.env.config.max_tokens);
-                if reason == StopReason::MaxTokens
-                    && state.max_tokens.is_none()
-                    && escalated > current
-                {
-                    let next = State { max_tokens: Some(escalated), ..state };
-                    return Ok(Next::Continue(next, Transition::MaxOutputTokensEscalate));
-                }
-                self.keep(response.blocks).await?;
-                if state.recoveries < MAX_RECOVERIES && reason == StopReason::MaxTokens {
-                    self.ask_to_go_on("You reached the output limit.").await?;
-                    let next = State { recoveries: state.recoveries + 1, ..state };
-                    return Ok(Next::Continue(next, Transition::MaxOutputTokensRecovery));
-                }
-                Ok(end(TerminalReason::Completed, "the answer was cut at the model's output limit"))
-            }
-            StopReason::PauseTurn if state.pauses < MAX_PAUSES => {
-                self.keep(response.blocks).await?;
-                let next = State { pauses: state.pauses + 1, ..state };
-                Ok(Next::Continue(next, Transition::PauseTurn))
-            }
-            StopReason::Refusal => {
-                self.keep(response.blocks).await?;
-                let why = details
-                    .get("stop_details")
-                    .and_then(|details| details.get("explanation"))
-                    .and_then(Value::as_str)
-                    .unwrap_or("it gave no reason");
-                Ok(end(TerminalReason::Refused, format!("the model refused to answer: {why}")))
-            }
-            StopReason::EndTurn
-            | StopReason::ToolUse
-            | StopReason::StopSequence
-            | StopReason::PauseTurn
-            | StopReason::Other(_) => {
-                self.keep(response.blocks).await?;
-                self.hear_stop(state).await
-            }
-        }
+        self.finish_text(response, state).await
     }
 
     /// Puts what the model said into the conversation; thinking alone is not said.
-    pub(crate) async fn keep(&mut self, blocks: Vec<ContentBlock>) -> Result<(), LogError> {
+    pub(crate) async fn keep(
+        &mut self,
+        mut blocks: Vec<ContentBlock>,
+        usage: &Usage,
+    ) -> Result<(), LogError> {
         if !blocks.iter().any(is_lasting) {
             return Ok(());
+        }
+        if self.fallback > 0 {
+            blocks.retain(|block| !is_thinking(block));
         }
         let message = Message::new(Role::Assistant, blocks);
         let words = message.plain_text();
@@ -224,15 +197,17 @@ impl Looping<'_> {
             self.result = words;
         }
         self.conversation.push(message.clone())?;
+        self.conversation.counted(usage);
         self.tell(AgentEvent::Assistant(message)).await;
         Ok(())
     }
 
-    async fn ask_to_go_on(&mut self, what_happened: &str) -> Result<(), LogError> {
-        let text = format!(
-            "{what_happened} Go on exactly where you stopped: no apology, no summary. Break what is left into smaller pieces."
-        );
-        self.note(text).await
+    /// Adds what a person wrote while the model did.
+    pub(crate) async fn say(&mut self, content: Vec<ContentBlock>) -> Result<(), LogError> {
+        let message = Message::new(Role::User, content.clone());
+        self.conversation.push_user(content)?;
+        self.tell(AgentEvent::User(message)).await;
+        Ok(())
     }
 
     /// Tells the model something that no person wrote.
@@ -243,21 +218,45 @@ impl Looping<'_> {
         Ok(())
     }
 
-    /// Keeps the results of each message within the budget; what was decided once stays so.
-    fn replace_large_results(&mut self) -> Result<(), LogError> {
+    /// Makes the conversation one that can be sent: repaired, and the results of each message within the budget.
+    pub(crate) fn settle(&mut self) -> Result<(), LogError> {
         let store = ResultFiles::new(SessionEnv::results_folder(&self.env.folder));
         let pool = &self.pool;
-        let bounds_itself = |name: &str| is_self_bounded(pool, name);
-        let conversation = &mut *self.conversation;
-        let records = conversation.replacements.apply(
-            &mut conversation.messages,
-            bounds_itself,
-            Some(&store),
-        );
-        for record in records {
-            self.conversation.log.append(&Record::ContentReplacement { record })?;
+        self.conversation.settle(|name| is_self_bounded(pool, name), &store)
+    }
+
+    /// A request with these messages for the model that answers at the moment.
+    pub(crate) fn request(&self, messages: Vec<SharedMessage>, max_tokens: u32) -> Request {
+        let capabilities = self.capabilities();
+        let messages = match self.fallback {
+            0 => messages,
+            // What another model thought is sealed for that model.
+            _ => without_thinking(messages),
+        };
+        let model = self.model().to_owned();
+        request::build(model, &self.env.config, &capabilities, &self.pool, messages, max_tokens)
+    }
+
+    /// The model that answers at the moment.
+    pub(crate) fn model(&self) -> &str {
+        let config = &self.env.config;
+        let other =
+            self.fallback.checked_sub(1).and_then(|index| config.fallback_models.get(index));
+        other.unwrap_or(&config.model)
+    }
+
+    /// What it can take.
+    pub(crate) fn capabilities(&self) -> Capabilities {
+        self.env.model.capabilities(self.model())
+    }
+
+    /// The tokens of instructions and tools, about.
+    pub(crate) fn frame(&mut self) -> u64 {
+        if let Some(frame) = self.frame {
+            return frame;
         }
-        Ok(())
+        let frame = window::frame(&self.request(Vec::new(), 0));
+        *self.frame.insert(frame)
     }
 
     /// What has become of work in the background; sub-agents have other things to do.
@@ -268,7 +267,7 @@ impl Looping<'_> {
         }
     }
 
-    fn turn(&self) -> Turn {
+    pub(crate) fn turn(&self) -> Turn {
         Turn {
             pool: self.pool.clone(),
             policy: Arc::clone(&self.env.policy) as Arc<dyn PolicySource>,
@@ -283,12 +282,19 @@ impl Looping<'_> {
     }
 
     fn over_budget(&self) -> Option<Terminal> {
-        let limit = self.env.config.max_cost_usd?;
+        let terminal = |message| Terminal { reason: TerminalReason::BudgetExceeded, message };
         let spent = self.env.spending.known_dollars();
-        (spent >= limit).then(|| Terminal {
-            reason: TerminalReason::BudgetExceeded,
-            message: format!("the run has cost ${spent:.2}; the limit is ${limit:.2}"),
-        })
+        if let Some(limit) = self.env.config.max_cost_usd
+            && spent >= limit
+        {
+            let text = format!("the run has cost ${spent:.2}; the limit is ${limit:.2}");
+            return Some(terminal(text));
+        }
+        let limit = self.env.config.max_total_tokens?;
+        let usage = self.env.spending.usage();
+        let used = usage.total_input().saturating_add(usage.output_tokens.unwrap_or(0));
+        (used >= limit)
+            .then(|| terminal(format!("the run has used {used} tokens; the limit is {limit}")))
     }
 
     pub(crate) async fn tell(&self, event: AgentEvent) {
@@ -337,7 +343,7 @@ fn is_self_bounded(pool: &ToolPool, name: &str) -> bool {
 }
 
 /// Whether a block says something by itself: thinking and blank text do not.
-fn is_lasting(block: &ContentBlock) -> bool {
+pub(crate) fn is_lasting(block: &ContentBlock) -> bool {
     match block {
         ContentBlock::Text(text) => !text.text.trim().is_empty(),
         ContentBlock::Thinking(_) | ContentBlock::RedactedThinking(_) => false,
@@ -353,16 +359,20 @@ pub(crate) fn end(reason: TerminalReason, message: impl Into<String>) -> Next {
     Next::End(Terminal { reason, message: message.into() })
 }
 
-fn session_error(error: &LogError) -> Terminal {
-    Terminal { reason: TerminalReason::SessionError, message: error.to_string() }
+fn is_thinking(block: &ContentBlock) -> bool {
+    matches!(block, ContentBlock::Thinking(_) | ContentBlock::RedactedThinking(_))
 }
 
-#[expect(clippy::wildcard_enum_match_arm, reason = "the model's kinds of error are open-ended")]
-fn model_failure(error: &ModelError) -> Terminal {
-    let reason = match error.class() {
-        ErrorClass::Overflow => TerminalReason::PromptTooLong,
-        ErrorClass::Media => TerminalReason::ImageError,
-        _ => TerminalReason::ModelError,
-    };
-    Terminal { reason, message: error.to_string() }
+fn without_thinking(mut messages: Vec<SharedMessage>) -> Vec<SharedMessage> {
+    for message in &mut messages {
+        if message.content.iter().any(is_thinking) {
+            message.make_mut().content.retain(|block| !is_thinking(block));
+        }
+    }
+    messages.retain(|message| !message.content.is_empty());
+    messages
+}
+
+fn session_error(error: &LogError) -> Terminal {
+    Terminal { reason: TerminalReason::SessionError, message: error.to_string() }
 }

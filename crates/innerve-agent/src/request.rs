@@ -1,7 +1,8 @@
 //! Builds the request of a turn: the same bytes as before, and what is new after them.
 
 use innerve_protocol::{
-    CacheControl, Capabilities, ContentBlock, Message, Request, Role, SystemBlock, ToolDefinition,
+    CacheControl, Capabilities, ContentBlock, Request, Role, SharedMessage, SystemBlock,
+    ToolDefinition,
 };
 use innerve_tool::ToolPool;
 use serde_json::Map;
@@ -10,14 +11,15 @@ use crate::AgentConfig;
 
 /// The request for the next response.
 pub(crate) fn build(
+    model: String,
     config: &AgentConfig,
     capabilities: &Capabilities,
     pool: &ToolPool,
-    messages: Vec<Message>,
+    messages: Vec<SharedMessage>,
     max_tokens: u32,
 ) -> Request {
     let mut request = Request {
-        model: config.model.clone(),
+        model,
         max_tokens: max_tokens.min(capabilities.max_output_tokens),
         system: config.system.iter().map(SystemBlock::new).collect(),
         tools: pool.definitions(),
@@ -48,7 +50,7 @@ fn mark(request: &mut Request, builtin_count: usize) {
     // Where the last request ended a cache entry was written; however much was added since, it is found there.
     let user = request.messages.iter_mut().rev().filter(|message| message.role == Role::User);
     for message in user.take(2) {
-        if let Some(block) = message.content.last_mut() {
+        if let Some(block) = message.make_mut().content.last_mut() {
             mark_block(block);
         }
     }

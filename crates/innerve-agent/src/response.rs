@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::executor::Executor;
 use crate::looping::Looping;
-use crate::{AgentEvent, LogError};
+use crate::{AgentEvent, LogError, telemetry};
 
 /// What came of a request.
 #[derive(Debug)]
@@ -112,6 +112,7 @@ impl Looping<'_> {
                 // The provider's contract is that no tool use was complete; one that was has started and stays.
                 response.blocks.retain(|block| block.as_tool_use().is_some());
                 response.usage = Usage::default();
+                telemetry::retrying(&notice);
                 self.tell(AgentEvent::Retrying(notice)).await;
             }
             StreamEvent::BlockStart { .. } | StreamEvent::InputDelta { .. } | StreamEvent::Ping => {

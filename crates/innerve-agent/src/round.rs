@@ -1,20 +1,29 @@
 //! A round of tools: start them, wait for them, send their results, apply what they change.
 
+use std::sync::Arc;
+
+use innerve_model::ErrorClass;
 use innerve_pipeline::{HookEventName, Outcome, PolicySource as _, StopRequest};
 use innerve_protocol::{ContentBlock, Message, Role, ToolUse};
 use innerve_tool::SessionChange;
 
+use crate::classify::words_of;
 use crate::executor::{Ended, Executor};
 use crate::hooks::batch_fields;
 use crate::looping::{Looping, Next, State, end};
 use crate::response::Response;
-use crate::{AgentEvent, LogError, Record, TerminalReason, ToolReport, Transition};
+use crate::{
+    AgentEvent, LogError, Record, SharedPolicy, TerminalReason, ToolReport, Transition, telemetry,
+};
 
 impl Looping<'_> {
     /// Starts what may start, each call in the log before it runs.
     pub(crate) async fn start_tools(&mut self, executor: &mut Executor) -> Result<(), LogError> {
         for (index, tool_use) in executor.startable() {
             self.conversation.log.append(&Record::ToolStarted { tool_use: tool_use.clone() })?;
+            if let Some(classifier) = &self.env.classifier {
+                classifier.action(&self.pool, &tool_use);
+            }
             self.tell(AgentEvent::ToolStarted(tool_use)).await;
             executor.launch(index);
         }
@@ -33,7 +42,7 @@ impl Looping<'_> {
         }
         let calls: Vec<ToolUse> =
             response.blocks.iter().filter_map(ContentBlock::as_tool_use).cloned().collect();
-        self.keep(response.blocks).await?;
+        self.keep(response.blocks, &response.usage).await?;
         let interrupted = self.drain(&mut executor).await? || response.interrupted;
 
         let settled = executor.finish();
@@ -60,12 +69,15 @@ impl Looping<'_> {
         }
         if interrupted {
             content.push(ContentBlock::text("[The user interrupted while tools were running.]"));
+        } else {
+            content.extend(self.submitted().await?);
         }
         let message = Message::new(Role::User, content);
         self.conversation.push(message.clone())?;
         self.tell(AgentEvent::User(message)).await;
 
         self.turns += 1;
+        self.conversation.compactions.round();
         if interrupted {
             return Ok(end(
                 TerminalReason::AbortedTools,
@@ -93,15 +105,44 @@ impl Looping<'_> {
                 format!("the limit of {} rounds was reached", self.turns),
             ));
         }
+        let is_overloaded =
+            response.error.is_some_and(|error| error.class() == ErrorClass::Overloaded);
+        if is_overloaded && self.has_fallback() {
+            self.switch_model("is overloaded").await;
+        }
         // Hooks that keep a run from ending are counted over its rounds, or it might never end.
         let next = State { stop_blocks: state.stop_blocks, ..State::default() };
         Ok(Next::Continue(next, Transition::NextTurn))
     }
 
-    /// Waits for all tools; says whether a person stopped them.
+    /// Takes what a person wrote meanwhile, as far as hooks let it pass.
+    pub(crate) async fn submitted(&mut self) -> Result<Vec<ContentBlock>, LogError> {
+        let mut content = Vec::new();
+        for mut message in self.inbox.take() {
+            let words = words_of(&message);
+            match self.hear_prompt(&mut message).await {
+                Ok(()) => {
+                    self.keep_words(words)?;
+                    content.append(&mut message);
+                }
+                Err(why) => {
+                    let text = format!("a hook refused what you wrote: {why}");
+                    self.tell(AgentEvent::Warning(text)).await;
+                }
+            }
+        }
+        Ok(content)
+    }
+
+    /// Waits for all tools; says whether a person stopped them. What a person writes meanwhile ends tools that can be
+    /// called again at no cost, and waits for all others.
     async fn drain(&mut self, executor: &mut Executor) -> Result<bool, LogError> {
         let mut interrupted = false;
+        let inbox = Arc::clone(&self.inbox);
         loop {
+            if !inbox.is_empty() && executor.is_interruptible() {
+                executor.make_way();
+            }
             self.start_tools(executor).await?;
             if !executor.is_running() {
                 return Ok(interrupted);
@@ -114,6 +155,7 @@ impl Looping<'_> {
                     executor.interrupt();
                 }
                 Some(ended) = executor.next() => self.ended(executor, &ended).await?,
+                () = inbox.arrived() => {}
             }
         }
     }
@@ -155,11 +197,17 @@ impl Looping<'_> {
         self.start_tools(executor).await
     }
 
+    fn change_mode(&self, change: impl FnOnce(&SharedPolicy)) {
+        let before = self.env.policy.current().mode;
+        change(&self.env.policy);
+        telemetry::mode_changed(before, self.env.policy.current().mode);
+    }
+
     async fn apply(&mut self, changes: &[SessionChange]) {
         for change in changes {
             match change {
-                SessionChange::SetMode(mode) => self.env.policy.set_mode(*mode),
-                SessionChange::LeavePlan => self.env.policy.leave_plan(),
+                SessionChange::SetMode(mode) => self.change_mode(|policy| policy.set_mode(*mode)),
+                SessionChange::LeavePlan => self.change_mode(SharedPolicy::leave_plan),
                 SessionChange::SetCwd(cwd) | SessionChange::SetRoot(cwd) => {
                     let old = self.env.policy.current().cwd.clone();
                     self.env.policy.set_cwd(cwd);

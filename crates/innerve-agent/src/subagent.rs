@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use crate::agents::{AGENTS, AgentDefinition, DEFAULT_AGENT, agent_types};
 use crate::hooks::object;
 use crate::session::ChildSeat;
-use crate::{Agent, AgentConfig, AgentEvent, RunSummary, SessionEnv, TerminalReason};
+use crate::{Agent, AgentConfig, AgentEvent, RunSummary, SessionEnv, TerminalReason, telemetry};
 
 /// How deep sub-agents may nest below the main conversation (Claude Code documentation, "sub-agents").
 pub(crate) const MAX_DEPTH: u32 = 3;
@@ -73,7 +73,7 @@ impl Spawner {
             let _dropped = self.events.try_send(AgentEvent::Warning(notice));
         }
         prompt.extend(heard.context.into_iter().chain([request.prompt]).map(ContentBlock::text));
-        let work = Work { agent, agent_id: agent_id.clone(), prompt, seat };
+        let work = Work { agent, agent_id: agent_id.clone(), kind: definition.name, prompt, seat };
         if !request.background {
             return work.finish(&self.events, &context.tool_use_id).await;
         }
@@ -115,6 +115,7 @@ impl SubagentSpawner for Spawner {
 struct Work {
     agent: Agent,
     agent_id: AgentId,
+    kind: &'static str,
     prompt: Vec<ContentBlock>,
     seat: Running,
 }
@@ -126,7 +127,7 @@ impl Work {
         events: &mpsc::Sender<AgentEvent>,
         parent: &ToolUseId,
     ) -> Result<SubagentOutcome, SubagentError> {
-        let Self { agent, agent_id, prompt, seat } = self;
+        let Self { agent, agent_id, kind, prompt, seat } = self;
         let began = Instant::now();
         let mut tool_uses = 0;
         let mut usage = Usage::default();
@@ -149,6 +150,7 @@ impl Work {
         drop(seat);
         let summary =
             summary.ok_or_else(|| SubagentError::Failed("it ended without a word".to_owned()))?;
+        telemetry::subagent_completed(kind, &summary, began.elapsed());
         conclude(summary, agent_id, tool_uses, began, usage)
     }
 }
@@ -227,6 +229,8 @@ fn retell(event: AgentEvent, parent: &ToolUseId) -> Option<ProgressEvent> {
         | AgentEvent::Assistant(_)
         | AgentEvent::User(_)
         | AgentEvent::Continuing(_)
+        | AgentEvent::Discarded
+        | AgentEvent::Compacted(_)
         | AgentEvent::Ended(_) => None,
     }
 }

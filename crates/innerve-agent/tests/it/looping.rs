@@ -287,7 +287,7 @@ async fn i7_an_abort_while_the_model_writes_leaves_a_conversation_that_goes_on()
     let ran = finish(agent.run(vec![ContentBlock::text("Two.")])).await;
     assert_eq!(ran.summary.result, "Again.");
     let second = script.request(1);
-    let said: Vec<_> = second.messages.iter().flat_map(texts).collect();
+    let said: Vec<_> = second.messages.iter().flat_map(|message| texts(message)).collect();
     assert_eq!(said, ["One.", "Half", "[The user interrupted the response.]", "Two."]);
     script.check();
 }

@@ -98,7 +98,7 @@ impl Script {
 
 /// What a conversation begins with.
 fn begins(request: &Request) -> String {
-    request.messages.first().map(Message::plain_text).unwrap_or_default()
+    request.messages.first().map(|message| message.plain_text()).unwrap_or_default()
 }
 
 /// A message as bytes, without the cache markers, which move.
@@ -123,8 +123,8 @@ fn difference(earlier: &Request, later: &Request) -> Option<String> {
         return Some("the instructions changed".to_owned());
     }
     let (before, after): (Vec<_>, Vec<_>) = (
-        earlier.messages.iter().flat_map(blocks).collect(),
-        later.messages.iter().flat_map(blocks).collect(),
+        earlier.messages.iter().flat_map(|message| blocks(message)).collect(),
+        later.messages.iter().flat_map(|message| blocks(message)).collect(),
     );
     let pair = before.iter().zip(&after).find(|(before, after)| before != after);
     match pair {

@@ -77,6 +77,9 @@ pub(crate) struct ModelArguments {
     /// The model's name.
     #[arg(long, env = "INNERVE_MODEL", value_name = "NAME")]
     pub(crate) model: Option<String>,
+    /// Answers for the rest of a task when the model is overloaded or refuses; several are tried in turn.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) fallback_model: Vec<String>,
     /// Which wire format the server speaks.
     #[arg(long, value_enum)]
     pub(crate) provider: Option<ProviderName>,

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use innerve_model::{
-    Anthropic, Dialect, Endpoint, Model, OpenAi, Record, Recording, Replay, Retrying,
+    Anthropic, Dialect, Endpoint, Model, OpenAi, Record, Recording, Replay, RetryPolicy, Retrying,
 };
 
 use crate::args::{ModelArguments, ProviderName};
@@ -14,6 +14,8 @@ use crate::exit::Failure;
 
 /// The model that is asked when none is named and Anthropic answers.
 const DEFAULT_MODEL: &str = "claude-sonnet-5";
+/// Overloads in a row after which another model is asked, if there is one.
+const OVERLOADS: u32 = 3;
 /// A recording of more bytes is not read.
 const MAX_RECORDING: u64 = 256 * 1024 * 1024;
 
@@ -23,13 +25,27 @@ pub(crate) struct Chosen {
     pub(crate) name: String,
 }
 
+/// A provider that was chosen by flags and environment.
+pub(crate) enum Connection {
+    Anthropic { model: Anthropic, name: String },
+    OpenAi { model: OpenAi, name: String },
+    Replay(Recording),
+}
+
 /// Chooses by flags and environment; `None` if nothing says who should answer.
 pub(crate) fn choose(arguments: &ModelArguments) -> Result<Option<Chosen>, Failure> {
-    let chosen = match provider(arguments)? {
-        None => return Ok(None),
-        Some(ProviderName::Replay) => replay(arguments)?,
-        Some(ProviderName::Anthropic) => anthropic(arguments)?,
-        Some(ProviderName::Openai) => openai(arguments)?,
+    let Some(connection) = connect(arguments)? else { return Ok(None) };
+    let chosen = match connection {
+        Connection::Anthropic { model, name } => {
+            Chosen { model: Arc::new(Retrying::new(model)), name }
+        }
+        Connection::OpenAi { model, name } => {
+            Chosen { model: Arc::new(Retrying::new(model)), name }
+        }
+        Connection::Replay(recording) => {
+            let name = recording.model().to_owned();
+            Chosen { model: Arc::new(Replay::new(recording)), name }
+        }
     };
     match &arguments.record {
         None => Ok(Some(chosen)),
@@ -41,6 +57,16 @@ pub(crate) fn choose(arguments: &ModelArguments) -> Result<Option<Chosen>, Failu
             }))
         }
     }
+}
+
+/// The provider itself, without retries and recorder.
+pub(crate) fn connect(arguments: &ModelArguments) -> Result<Option<Connection>, Failure> {
+    Ok(match provider(arguments)? {
+        None => None,
+        Some(ProviderName::Replay) => Some(replay(arguments)?),
+        Some(ProviderName::Anthropic) => Some(anthropic(arguments)?),
+        Some(ProviderName::Openai) => Some(openai(arguments)?),
+    })
 }
 
 fn provider(arguments: &ModelArguments) -> Result<Option<ProviderName>, Failure> {
@@ -75,7 +101,7 @@ fn guess(arguments: &ModelArguments) -> Option<ProviderName> {
     None
 }
 
-fn anthropic(arguments: &ModelArguments) -> Result<Chosen, Failure> {
+fn anthropic(arguments: &ModelArguments) -> Result<Connection, Failure> {
     let address = arguments.base_url.clone().or_else(|| variable("ANTHROPIC_BASE_URL"));
     let mut endpoint = Endpoint::new(address.unwrap_or_else(|| Anthropic::BASE_URL.to_owned()));
     if let Some(key) = variable("ANTHROPIC_API_KEY") {
@@ -85,10 +111,10 @@ fn anthropic(arguments: &ModelArguments) -> Result<Chosen, Failure> {
     }
     let model = Anthropic::new(endpoint).map_err(|error| Failure::usage(error.to_string()))?;
     let name = arguments.model.clone().unwrap_or_else(|| DEFAULT_MODEL.to_owned());
-    Ok(Chosen { model: Arc::new(Retrying::new(model)), name })
+    Ok(Chosen { model: Arc::new(Retrying::new(model).policy(retries(arguments))), name })
 }
 
-fn openai(arguments: &ModelArguments) -> Result<Chosen, Failure> {
+fn openai(arguments: &ModelArguments) -> Result<Connection, Failure> {
     let address = arguments.base_url.clone().or_else(|| variable("OPENAI_BASE_URL"));
     let mut endpoint = Endpoint::new(address.unwrap_or_else(|| OpenAi::BASE_URL.to_owned()));
     if let Some(key) = variable("OPENAI_API_KEY") {
@@ -101,10 +127,16 @@ fn openai(arguments: &ModelArguments) -> Result<Chosen, Failure> {
             "an OpenAI-compatible server needs a model's name: --model NAME or INNERVE_MODEL",
         )
     })?;
-    Ok(Chosen { model: Arc::new(Retrying::new(model)), name })
+    Ok(Chosen { model: Arc::new(Retrying::new(model).policy(retries(arguments))), name })
 }
 
-fn replay(arguments: &ModelArguments) -> Result<Chosen, Failure> {
+/// Another model takes over before a person has waited long for an overloaded one.
+fn retries(arguments: &ModelArguments) -> RetryPolicy {
+    let policy = RetryPolicy::new();
+    if arguments.fallback_model.is_empty() { policy } else { policy.overloaded_limit(OVERLOADS) }
+}
+
+fn replay(arguments: &ModelArguments) -> Result<Connection, Failure> {
     let path = arguments.replay.as_deref().unwrap_or(Path::new(""));
     let mut text = String::new();
     File::open(path).and_then(|file| file.take(MAX_RECORDING).read_to_string(&mut text)).map_err(
@@ -112,8 +144,7 @@ fn replay(arguments: &ModelArguments) -> Result<Chosen, Failure> {
     )?;
     let recording = Recording::parse(&text)
         .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
-    let name = recording.model().to_owned();
-    Ok(Chosen { model: Arc::new(Replay::new(recording)), name })
+    Ok(Connection::Replay(recording))
 }
 
 /// A recording holds what was said, which is nobody else's business; an old one is not overwritten.

@@ -189,6 +189,7 @@ impl Workplace {
         let mut config = AgentConfig::new(chosen.name, default_system_prompt(&surroundings));
         config.max_turns = arguments.max_turns;
         config.max_cost_usd = arguments.max_cost_usd;
+        config.fallback_models.clone_from(&arguments.model.fallback_model);
         let policy = Arc::new(self.shared(policy));
         let results = SessionEnv::results_folder(&folder);
         let tools = self.tools(results, Reading::Tracked, Arc::clone(&policy) as _);

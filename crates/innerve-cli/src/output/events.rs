@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;
 
-use innerve_agent::{AgentEvent, RunSummary, TerminalReason, ToolReport};
+use innerve_agent::{AgentEvent, Compaction, RunSummary, TerminalReason, ToolReport};
 use innerve_builtins::Diff;
 use innerve_pipeline::Outcome;
 use innerve_protocol::{ToolUse, ToolUseId};
@@ -65,6 +65,15 @@ impl TextEvents {
             AgentEvent::Warning(text) => {
                 self.end_line()?;
                 warn(text);
+            }
+            // A warning says why; the words are on the screen already.
+            AgentEvent::Discarded => self.end_line()?,
+            AgentEvent::Compacted(compaction) => {
+                self.end_line()?;
+                let Compaction { before, after, .. } = compaction;
+                note(&format!(
+                    "{DIM}the conversation was compacted: about {before} tokens became {after}{DIM:#}"
+                ));
             }
             AgentEvent::Ended(summary) => {
                 self.end_line()?;
@@ -361,6 +370,11 @@ fn line(event: &AgentEvent) -> Option<Value> {
         AgentEvent::Warning(text) => {
             Some(json!({ "type": "system", "subtype": "warning", "message": text }))
         }
+        AgentEvent::Discarded => Some(json!({ "type": "system", "subtype": "discarded" })),
+        AgentEvent::Compacted(compaction) => Some(json!({
+            "type": "system", "subtype": "compact_boundary", "trigger": compaction.trigger.name(),
+            "pre_tokens": compaction.before, "post_tokens": compaction.after,
+        })),
         AgentEvent::Text(_)
         | AgentEvent::Thinking(_)
         | AgentEvent::Continuing(_)

@@ -51,7 +51,7 @@ impl Call<'_> {
                         return Ok(refused(resolution, &call, by));
                     }
                     (Some(PermissionAnswer::Allow), Some(input)) if input != call.input => {
-                        given.input = input;
+                        given.replace(input);
                         given.edited_by = Some(ApprovedBy::Hook);
                         return Ok(Judged::Changed);
                     }
@@ -177,7 +177,7 @@ impl Call<'_> {
                 }
                 match edited {
                     Some(input) if input != call.input => {
-                        given.input = input;
+                        given.replace(input);
                         given.edited_by = Some(ApprovedBy::Person);
                         Judged::Changed
                     }

@@ -61,7 +61,7 @@ impl Call<'_> {
         let denied = matches!(given.decision, Some(HookDecision::Deny(_)));
         match outcome.updated_input {
             Some(input) if !denied && input != call.input => {
-                given.input = input;
+                given.replace(input);
                 Ok(Heard::Changed)
             }
             Some(_) | None => Ok(Heard::Same),

@@ -41,8 +41,26 @@ pub(crate) struct Given {
 
 impl Given {
     pub(crate) fn new(input: Value) -> Self {
+        let input = without_internal(input);
         Self { input, heard: false, decision: None, answered: false, edited_by: None }
     }
+
+    /// Takes another input in place of the one that was.
+    pub(crate) fn replace(&mut self, input: Value) {
+        self.input = without_internal(input);
+    }
+}
+
+/// Fields that some hosts add to an input for their own use: whoever else gives one would be believed what only the host
+/// may say (Claude Code, "Bash": the simulated result of `sed -i`).
+const INTERNAL: &[&str] = &["_simulatedSedEdit"];
+
+/// The input as anybody may give it; nothing reads the rest.
+fn without_internal(mut input: Value) -> Value {
+    if let Value::Object(fields) = &mut input {
+        INTERNAL.iter().for_each(|name| drop(fields.shift_remove(*name)));
+    }
+    input
 }
 
 /// An input that fits the schema and makes sense.

@@ -54,6 +54,26 @@ impl Step {
         Self::Classify,
     ];
 
+    /// What happens in it, in a few words.
+    pub fn summary(self) -> &'static str {
+        match self {
+            Self::LookUp => "finds the tool by name, then by a former name",
+            Self::CheckAbort => "stops if the turn was aborted",
+            Self::Parse => "checks the input against the schema",
+            Self::Validate => "checks what a schema cannot say",
+            Self::StartClassifier => "asks the classifier early where it will be needed",
+            Self::Prepare => "fills in derived fields on a copy of the input",
+            Self::PreHooks => "lets `PreToolUse` hooks speak, once",
+            Self::Resolve => "resolves the permission, and asks where it must",
+            Self::HandleRefusal => "words a refusal for the model",
+            Self::Run => "runs the tool on its permit",
+            Self::FitResult => "fits the result to the conversation",
+            Self::PostHooks => "lets `PostToolUse` hooks speak",
+            Self::Attach => "attaches messages and changes of the session",
+            Self::Classify => "classifies the error and reports",
+        }
+    }
+
     /// Its number, from 1.
     pub fn number(self) -> u8 {
         self as u8 + 1

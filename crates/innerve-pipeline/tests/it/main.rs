@@ -11,11 +11,13 @@
 mod asking;
 mod deny;
 mod early;
+mod facts;
 mod hooks;
 mod kit;
 mod order;
 mod permission;
 mod prompt_tool;
+mod refusals;
 mod results;
 mod running;
 mod telemetry;

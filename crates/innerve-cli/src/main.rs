@@ -5,7 +5,9 @@ mod args;
 mod call;
 mod chat;
 mod check;
+mod completions;
 mod converse;
+mod doctor;
 mod exit;
 mod hook;
 mod instructions;
@@ -18,6 +20,7 @@ mod rules;
 mod run;
 mod sessions;
 mod settings;
+mod telemetry;
 mod terminal;
 mod tools;
 mod tour;
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return hook::exit_for_usage(&error),
     };
+    let telemetry = telemetry::start(&arguments.log);
     let exit = match dispatch(arguments) {
         Ok(exit) => exit,
         Err(failure) => {
@@ -44,6 +48,7 @@ fn main() -> ExitCode {
             failure.exit
         }
     };
+    drop(telemetry);
     exit.into()
 }
 
@@ -56,7 +61,12 @@ fn dispatch(arguments: Arguments) -> Result<Exit, Failure> {
         Some(Verb::Call(arguments)) => with_runtime(call::call(*arguments)),
         Some(Verb::Rules(arguments)) => rules::rules(&arguments),
         Some(Verb::Hook(arguments)) => Ok(hook::hook(&arguments)),
+        Some(Verb::Doctor(arguments)) => {
+            with_runtime(async move { doctor::doctor(&arguments).await })
+        }
+        Some(Verb::Completions(arguments)) => completions::completions(&arguments),
         Some(Verb::Trust(arguments)) => trust::trust(&arguments),
+        Some(Verb::Sessions(arguments)) => with_runtime(sessions::sessions(arguments)),
         Some(Verb::Tools(arguments)) => with_runtime(async move { tools::tools(&arguments) }),
     }
 }

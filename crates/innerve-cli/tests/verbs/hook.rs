@@ -106,6 +106,28 @@ fn the_reason_names_the_rule_and_its_place() {
 }
 
 #[test]
+fn the_hosts_plan_is_written_without_a_question() {
+    let world = world();
+    let write = |mode: &str, path: &str| {
+        let path = world.path(path);
+        let input = json!({ "file_path": path.to_str().unwrap(), "content": "# Plan" });
+        let mut event = event(&world, "Write", &input);
+        event["permission_mode"] = json!(mode);
+        event
+    };
+    check(&world, &write("plan", "home/.claude/plans/a.md"), Some("allow"));
+    check(&world, &write("default", "home/.claude/plans/a.md"), Some("ask"));
+    check(&world, &write("plan", "home/.claude/plans/sub/a.md"), Some("ask"));
+    check(&world, &write("plan", "home/.claude/settings.json"), Some("ask"));
+    check(&world, &write("plan", "home/.claude/plans/../settings.md"), Some("ask"));
+    world.write("elsewhere/x", "");
+    std::fs::create_dir_all(world.path("home/.claude/plans")).unwrap();
+    std::os::unix::fs::symlink(world.path("elsewhere/x"), world.path("home/.claude/plans/l.md"))
+        .unwrap();
+    check(&world, &write("plan", "home/.claude/plans/l.md"), Some("ask"));
+}
+
+#[test]
 fn the_hosts_mode_counts() {
     let world = world();
     let in_mode = |mode: &str, mut event: Value| {

@@ -1,4 +1,4 @@
-//! The permission verbs of the program, from outside: `rules` and `hook`, in a home of their own.
+//! The program from outside, in a home of its own: the permission verbs `rules` and `hook`, and its telemetry.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod cases;
@@ -6,7 +6,10 @@ mod hook;
 mod kit;
 mod lint;
 mod list;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod replay;
+mod telemetry;
 
 #[test]
 fn every_test_file_is_a_module() {

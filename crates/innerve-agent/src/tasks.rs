@@ -10,6 +10,9 @@ use innerve_tool::port::{TaskError, TaskId, TaskKind, TaskRegistry, TaskState, T
 /// Ended tasks are forgotten beyond this many.
 const MAX_TASKS: usize = 1_000;
 
+/// Events that nobody has asked for are forgotten beyond this many.
+const MAX_EVENTS: usize = 200;
+
 /// Keeps account of background work; dropping it ends all of it.
 #[derive(Debug, Default)]
 pub struct Tasks(Mutex<Table>);
@@ -19,12 +22,18 @@ struct Table {
     next: u64,
     tasks: BTreeMap<u64, (TaskStatus, CancellationToken)>,
     news: Vec<TaskStatus>,
+    events: Vec<(TaskId, String)>,
 }
 
 impl Tasks {
     /// The tasks that have ended since the last call, for the next turn to be told of.
     pub fn take_news(&self) -> Vec<TaskStatus> {
         std::mem::take(&mut self.table().news)
+    }
+
+    /// What running tasks have told since the last call, oldest first, for the next turn to be told of.
+    pub fn take_events(&self) -> Vec<(TaskId, String)> {
+        std::mem::take(&mut self.table().events)
     }
 
     /// Ends all tasks.
@@ -97,6 +106,15 @@ impl TaskRegistry for Tasks {
         // Nobody may ever ask for the news.
         if table.news.len() > MAX_TASKS {
             table.news.remove(0);
+        }
+    }
+
+    fn report(&self, id: &TaskId, event: String) {
+        let mut table = self.table();
+        table.events.push((id.clone(), event));
+        // Nobody may ever ask for them.
+        if table.events.len() > MAX_EVENTS {
+            table.events.remove(0);
         }
     }
 

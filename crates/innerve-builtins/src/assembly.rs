@@ -2,12 +2,16 @@
 
 use std::sync::Arc;
 
-use innerve_tool::port::{Clock, OutputSpool, ProcessRunner, SubagentSpawner, TaskRegistry};
+use innerve_tool::port::{
+    Clock, OutputSpool, ProcessRunner, SmallModel, SubagentSpawner, TaskRegistry, WebSearcher,
+};
 use innerve_tool::{DefinitionError, DynTool, erase};
 
 use crate::FileAccess;
 use crate::agent::AgentTool;
-use crate::bash::{BashOptions, BashTool};
+#[cfg(feature = "monitor")]
+use crate::bash::MonitorTool;
+use crate::bash::{BashOptions, BashTool, Confinement};
 #[cfg(feature = "multi-edit")]
 use crate::edit::MultiEditTool;
 use crate::edit::{EditTool, StaleEdits};
@@ -24,6 +28,10 @@ use crate::read::ReadTool;
 use crate::task::{TaskOutputTool, TaskStopTool};
 #[cfg(feature = "todo")]
 use crate::todo::TodoWriteTool;
+#[cfg(feature = "web")]
+use crate::web::{WebFetchTool, WebSearchTool};
+#[cfg(feature = "worktree")]
+use crate::worktree::{EnterWorktreeTool, ExitWorktreeTool};
 use crate::write::WriteTool;
 
 /// What the built-in tools of one agent need for its whole life.
@@ -45,18 +53,45 @@ pub struct Host {
     pub bash: BashOptions,
     /// What becomes of edits of files that have changed since they were read.
     pub stale_edits: StaleEdits,
+    /// Who answers questions about pages (feature `web`); without it a page is given as it is.
+    pub small_model: Option<Arc<dyn SmallModel>>,
+    /// Who searches the web (feature `web`); without it there is no `WebSearch` tool.
+    pub searcher: Option<Arc<dyn WebSearcher>>,
+    /// The sandbox that commands run in; without it they have the rights of this program.
+    pub confinement: Option<Arc<dyn Confinement>>,
 }
 
 /// The built-in tools of one agent.
 pub fn builtins(host: &Host) -> Result<Vec<Arc<dyn DynTool>>, DefinitionError> {
-    let Host { files, processes, spool, clock, tasks, spawner, bash, stale_edits } = host.clone();
-    let mut shell =
-        BashTool::new(processes, spool, Arc::clone(&clock), bash).with_files(files.clone());
+    let Host {
+        files,
+        processes,
+        spool,
+        clock,
+        tasks,
+        spawner,
+        bash,
+        stale_edits,
+        small_model,
+        searcher,
+        confinement,
+    } = host.clone();
+    #[cfg(not(feature = "web"))]
+    let _ = (small_model, searcher);
+    let shell = || {
+        let (processes, spool) = (Arc::clone(&processes), Arc::clone(&spool));
+        let shell = BashTool::new(processes, spool, Arc::clone(&clock), bash.clone());
+        match &confinement {
+            Some(confinement) => shell.with_confinement(Arc::clone(confinement)),
+            None => shell,
+        }
+    };
+    let mut commands = shell().with_files(files.clone());
     if let Some(tasks) = &tasks {
-        shell = shell.with_tasks(Arc::clone(tasks));
+        commands = commands.with_tasks(Arc::clone(tasks));
     }
     let mut tools = vec![
-        erase(shell)?,
+        erase(commands)?,
         erase(EditTool::new(files.clone()).stale_edits(stale_edits))?,
         erase(GlobTool::new(files.hidden.clone()))?,
         erase(GrepTool::new(files.hidden.clone()))?,
@@ -73,10 +108,31 @@ pub fn builtins(host: &Host) -> Result<Vec<Arc<dyn DynTool>>, DefinitionError> {
     tools.push(erase(AskUserQuestionTool)?);
     #[cfg(feature = "todo")]
     tools.push(erase(TodoWriteTool::new())?);
+    #[cfg(feature = "web")]
+    {
+        let mut fetch = WebFetchTool::new(Arc::clone(&clock));
+        if let Some(model) = small_model {
+            fetch = fetch.with_model(model);
+        }
+        tools.push(erase(fetch)?);
+        if let Some(searcher) = searcher {
+            tools.push(erase(WebSearchTool::new(searcher))?);
+        }
+    }
     #[cfg(feature = "task")]
     if let Some(tasks) = tasks {
-        tools.push(erase(TaskOutputTool::new(Arc::clone(&tasks), clock))?);
+        #[cfg(feature = "monitor")]
+        tools.push(erase(MonitorTool::new(shell(), Arc::clone(&tasks)))?);
+        tools.push(erase(TaskOutputTool::new(Arc::clone(&tasks), Arc::clone(&clock)))?);
         tools.push(erase(TaskStopTool::new(tasks))?);
+    }
+    #[cfg(feature = "worktree")]
+    {
+        let parts = || (Arc::clone(&processes), Arc::clone(&clock));
+        let (runner, time) = parts();
+        tools.push(erase(EnterWorktreeTool::new(runner, time))?);
+        let (runner, time) = parts();
+        tools.push(erase(ExitWorktreeTool::new(runner, time))?);
     }
     if let Some(spawner) = spawner {
         tools.push(erase(AgentTool::new(spawner))?);

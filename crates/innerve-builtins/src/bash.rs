@@ -7,6 +7,8 @@ mod directory;
 mod environment;
 mod exit;
 mod image;
+#[cfg(feature = "monitor")]
+mod monitor;
 mod run;
 mod sed;
 mod startup;
@@ -21,7 +23,7 @@ use innerve_bash::{Class, Context};
 use innerve_permission::facts::{Place, from_call};
 use innerve_permission::{CallFacts, Preview};
 use innerve_protocol::ToolResultContent;
-use innerve_tool::port::{Clock, OutputSpool, ProcessRunner, TaskRegistry};
+use innerve_tool::port::{Clock, OutputSpool, ProcessRequest, ProcessRunner, TaskRegistry};
 use innerve_tool::{CallContext, ResultLimit, Tool, ToolError, ToolOutput};
 use serde_json::Value;
 
@@ -30,6 +32,8 @@ use startup::Startup;
 use crate::access::FileAccess;
 
 pub use data::{BashImage, BashInput, BashOutput, BashProgress};
+#[cfg(feature = "monitor")]
+pub use monitor::{MonitorInput, MonitorOutput, MonitorTool};
 
 /// The longest command, in bytes: what Linux takes as one argument (`MAX_ARG_STRLEN`), its NUL left off.
 const MAX_COMMAND: usize = 128 * 1024 - 1;
@@ -47,8 +51,24 @@ pub struct BashTool {
     clock: Arc<dyn Clock>,
     tasks: Option<Arc<dyn TaskRegistry>>,
     files: Option<FileAccess>,
+    confinement: Option<Arc<dyn Confinement>>,
     options: BashOptions,
     startup: Startup,
+}
+
+/// Puts commands into a sandbox of the operating system.
+pub trait Confinement: Send + Sync {
+    /// What to start in place of `request`; the request itself where the call may leave the sandbox. An error means that
+    /// the command must not run.
+    ///
+    /// `tool` and `call` are the tool use that was judged: what decides here must be what permission was decided on.
+    fn confine(
+        &self,
+        request: ProcessRequest,
+        tool: &str,
+        call: &Value,
+        context: &CallContext,
+    ) -> Result<ProcessRequest, ToolError>;
 }
 
 /// How [`BashTool`] runs commands.
@@ -90,7 +110,16 @@ impl BashTool {
         options: BashOptions,
     ) -> Self {
         let startup = Startup::new(options.scratch.clone());
-        Self { processes, spool, clock, tasks: None, files: None, options, startup }
+        Self {
+            processes,
+            spool,
+            clock,
+            tasks: None,
+            files: None,
+            confinement: None,
+            options,
+            startup,
+        }
     }
 
     /// Lets commands run in the background, as tasks of `tasks`.
@@ -104,6 +133,13 @@ impl BashTool {
     #[must_use]
     pub fn with_files(mut self, files: FileAccess) -> Self {
         self.files = Some(files);
+        self
+    }
+
+    /// Runs commands in a sandbox.
+    #[must_use]
+    pub fn with_confinement(mut self, confinement: Arc<dyn Confinement>) -> Self {
+        self.confinement = Some(confinement);
         self
     }
 
@@ -167,20 +203,7 @@ impl Tool for BashTool {
     }
 
     async fn validate(&self, input: &BashInput, context: &CallContext) -> Result<(), ToolError> {
-        if input.command.trim().is_empty() {
-            return Err(ToolError::invalid("the command is empty"));
-        }
-        if input.command.contains('\0') {
-            return Err(ToolError::invalid(
-                "the command contains a NUL character, which no shell command can; write it as `\\0` for printf",
-            ));
-        }
-        if input.command.len() > MAX_COMMAND {
-            return Err(ToolError::invalid(format!(
-                "the command has {} bytes and the system takes {MAX_COMMAND} at most; write it to a file and run that",
-                input.command.len()
-            )));
-        }
+        check_command(&input.command)?;
         let in_background = input.run_in_background == Some(true);
         if in_background && self.tasks.is_none() {
             return Err(ToolError::invalid(
@@ -238,6 +261,25 @@ impl Tool for BashTool {
     fn accepts_text_scalars(&self) -> bool {
         true
     }
+}
+
+/// Refuses what no shell can be given.
+fn check_command(command: &str) -> Result<(), ToolError> {
+    if command.trim().is_empty() {
+        return Err(ToolError::invalid("the command is empty"));
+    }
+    if command.contains('\0') {
+        return Err(ToolError::invalid(
+            "the command contains a NUL character, which no shell command can; write it as `\\0` for printf",
+        ));
+    }
+    if command.len() > MAX_COMMAND {
+        return Err(ToolError::invalid(format!(
+            "the command has {} bytes and the system takes {MAX_COMMAND} at most; write it to a file and run that",
+            command.len()
+        )));
+    }
+    Ok(())
 }
 
 /// The bytes of a command's output as plain text, whole.

@@ -24,8 +24,33 @@ pub const AGENT: &str = "agent:failed";
 /// The task in the background cannot be stopped.
 pub const TASK: &str = "task:ended";
 
+/// A page lies at an address that is not public.
+pub const PRIVATE_ADDRESS: &str = "web:private_address";
+/// A server answered that it failed.
+pub const HTTP_STATUS: &str = "web:status";
+/// A page is no text.
+pub const MEDIA_TYPE: &str = "web:media_type";
+/// A server cannot be reached.
+pub const NETWORK: &str = "web:network";
+/// A worktree cannot be made, left or removed.
+pub const WORKTREE: &str = "worktree:refused";
+
 /// All codes of this crate, sorted.
 pub const ALL: &[&str] = &[
-    AGENT, AMBIGUOUS, NO_MATCH, BINARY, EXISTS, NOT_A_FILE, NOT_READ, STALE, TOO_LARGE, PATTERN,
+    AGENT,
+    AMBIGUOUS,
+    NO_MATCH,
+    BINARY,
+    EXISTS,
+    NOT_A_FILE,
+    NOT_READ,
+    STALE,
+    TOO_LARGE,
+    PATTERN,
     TASK,
+    MEDIA_TYPE,
+    NETWORK,
+    PRIVATE_ADDRESS,
+    HTTP_STATUS,
+    WORKTREE,
 ];

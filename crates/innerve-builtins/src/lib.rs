@@ -24,6 +24,10 @@ pub mod read;
 pub mod task;
 #[cfg(feature = "todo")]
 pub mod todo;
+#[cfg(feature = "web")]
+pub mod web;
+#[cfg(feature = "worktree")]
+pub mod worktree;
 #[cfg(feature = "write")]
 pub mod write;
 
@@ -61,7 +65,8 @@ mod paths;
     feature = "multi-edit",
     feature = "notebook",
     feature = "question",
-    feature = "todo"
+    feature = "todo",
+    feature = "worktree"
 ))]
 mod schema;
 #[cfg(any(feature = "grep", feature = "glob"))]

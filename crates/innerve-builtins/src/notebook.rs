@@ -256,6 +256,10 @@ impl Tool for NotebookEditTool {
         Ok(Some(Preview { path, before: plan.before, after: plan.after, base_hash }))
     }
 
+    fn should_defer(&self) -> bool {
+        true
+    }
+
     fn search_hint(&self) -> &'static str {
         "change cells of Jupyter notebooks, ipynb"
     }

@@ -25,7 +25,13 @@ pub(crate) fn untitled(schema: &mut Schema) {
 
 /// Turns a choice among described constants into a plain `enum`: shorter, and understood by every provider.
 #[cfg_attr(
-    not(any(feature = "agent", feature = "grep", feature = "notebook", feature = "todo")),
+    not(any(
+        feature = "agent",
+        feature = "grep",
+        feature = "notebook",
+        feature = "todo",
+        feature = "worktree"
+    )),
     expect(dead_code, reason = "for choices")
 )]
 pub(crate) fn plain_enum(schema: &mut Schema) {

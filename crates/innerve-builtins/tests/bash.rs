@@ -11,6 +11,9 @@
 mod directory;
 #[path = "bash/end.rs"]
 mod end;
+#[cfg(feature = "monitor")]
+#[path = "bash/monitor.rs"]
+mod monitor;
 #[path = "bash/output.rs"]
 mod output;
 #[path = "bash/processes.rs"]

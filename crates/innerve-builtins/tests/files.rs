@@ -33,5 +33,11 @@ mod property;
 mod read;
 #[path = "files/schema.rs"]
 mod schema;
+#[cfg(feature = "web")]
+#[path = "files/web.rs"]
+mod web;
+#[cfg(all(feature = "worktree", unix))]
+#[path = "files/worktree.rs"]
+mod worktree;
 #[path = "files/write.rs"]
 mod write;

@@ -17,6 +17,7 @@ use crate::{PathFacts, PathStyle};
 
 pub use calls::from_call;
 pub use effects::{Effect, EffectSet};
+pub use hosts::host as host_of;
 
 /// What one tool use would do, together with the input that it was read from.
 ///

@@ -41,7 +41,13 @@ impl BashTool {
         let sink: Arc<dyn OutputSink> = Arc::<Capture>::clone(&output);
         let started = self.startup.begin();
         let told = started.as_ref().map(Started::unfollowed);
-        let request = self.request(input, &start.cwd, told);
+        let request = match self.request(input, &start.cwd, told, context) {
+            Ok(request) => request,
+            Err(error) => {
+                output.discard();
+                return Err(error);
+            }
+        };
         let process = match self.spawn(request, sink).await {
             Ok(process) => process,
             Err(error) => {
@@ -88,12 +94,7 @@ pub(super) fn register(
     work: Work,
 ) -> Result<TaskId, (TaskError, Work)> {
     let stop = CancellationToken::new();
-    let words = input.description.as_deref().unwrap_or(&input.command).trim();
-    let line = words.lines().next().unwrap_or_default();
-    let mut description = first_chars(line, MAX_DESCRIPTION).to_owned();
-    if description.len() < words.len() {
-        description.push('…');
-    }
+    let description = description(input.description.as_deref().unwrap_or(&input.command));
     let output = Some(work.path.clone());
     let id = match tasks.register(TaskKind::Shell, &description, output, stop.clone()) {
         Ok(id) => id,
@@ -101,6 +102,17 @@ pub(super) fn register(
     };
     tokio::spawn(Task { id: id.clone(), tasks, stop, work }.watch());
     Ok(id)
+}
+
+/// The first line of a text, as what a task is known by.
+pub(super) fn description(words: &str) -> String {
+    let words = words.trim();
+    let line = words.lines().next().unwrap_or_default();
+    let mut description = first_chars(line, MAX_DESCRIPTION).to_owned();
+    if description.len() < words.len() {
+        description.push('…');
+    }
+    description
 }
 
 struct Task {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use innerve_bash::Class;
 use innerve_tool::port::{ExitStatus, OutputSink, ProcessRequest, RunningProcess, TaskId};
 use innerve_tool::{CallContext, SessionChange, Spooled, ToolError, ToolOutput, code};
+use serde_json::Value;
 
 use super::background::{self, Work};
 use super::capture::{Capture, Captured, Raw, TAIL_CHARS};
@@ -65,7 +66,7 @@ impl BashTool {
         let told = started
             .as_ref()
             .map(|started| if is_followed { started.followed() } else { started.unfollowed() });
-        let request = self.request(input, &start.cwd, told);
+        let request = self.request(input, &start.cwd, told, context)?;
         let sink: Arc<dyn OutputSink> = Arc::<Capture>::clone(&capture);
         let mut process = self.spawn(request, sink).await?;
         let limit = self.limit(input);
@@ -95,20 +96,39 @@ impl BashTool {
         Finished { input, context, start, end, captured }.into_result(&ended, limit)
     }
 
+    /// What to start for a call of this tool.
     pub(super) fn request(
         &self,
         input: &BashInput,
         cwd: &Path,
         told: Option<Vec<(String, String)>>,
-    ) -> ProcessRequest {
+        context: &CallContext<BashProgress>,
+    ) -> Result<ProcessRequest, ToolError> {
+        let call = serde_json::to_value(input).unwrap_or_default();
+        self.request_for("Bash", &call, &input.command, (cwd, told), context)
+    }
+
+    /// What to start for a call of a tool that runs shell commands.
+    pub(super) fn request_for(
+        &self,
+        tool: &str,
+        call: &Value,
+        command: &str,
+        (cwd, told): (&Path, Option<Vec<(String, String)>>),
+        context: &CallContext<BashProgress>,
+    ) -> Result<ProcessRequest, ToolError> {
         let mut env = environment::set(cwd);
         env.extend(told.unwrap_or_default());
-        ProcessRequest {
+        let request = ProcessRequest {
             program: self.options.shell.clone(),
-            args: ["--noprofile", "--norc", "-c", &input.command].map(str::to_owned).to_vec(),
+            args: ["--noprofile", "--norc", "-c", command].map(str::to_owned).to_vec(),
             cwd: cwd.to_owned(),
             env,
             env_remove: environment::removed(),
+        };
+        match &self.confinement {
+            Some(confinement) => confinement.confine(request, tool, call, &context.typed()),
+            None => Ok(request),
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use innerve_permission::facts::{Place, from_call};
 use innerve_permission::{CallFacts, Preview};
 use innerve_protocol::ToolResultContent;
-use innerve_tool::port::TaskRegistry;
+use innerve_tool::port::{TaskId, TaskRegistry};
 use innerve_tool::{CallContext, Tool, ToolError, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,26 @@ pub struct TaskStopTool {
 #[serde(deny_unknown_fields)]
 pub struct TaskStopInput {
     /// The task
-    pub task_id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<String>,
+    /// Former name of `task_id`
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shell_id: Option<String>,
+}
+
+impl TaskStopInput {
+    fn id(&self) -> Result<TaskId, ToolError> {
+        match (self.task_id.as_deref(), self.shell_id.as_deref()) {
+            (Some(id), None) | (None, Some(id)) => super::id_of(id),
+            (Some(id), Some(same)) if id.trim() == same.trim() => super::id_of(id),
+            (Some(_), Some(_)) => Err(ToolError::invalid(
+                "`task_id` and `shell_id` name two tasks; give `task_id` alone",
+            )),
+            (None, None) => Err(ToolError::invalid(
+                "`task_id` is missing; give the id that the task was started with",
+            )),
+        }
+    }
 }
 
 /// What [`TaskStopTool`] did.
@@ -65,7 +84,7 @@ impl Tool for TaskStopTool {
         _approved: Option<Preview>,
         _context: CallContext<()>,
     ) -> Result<ToolOutput<TaskStopResult>, ToolError> {
-        let id = super::id_of(&input.task_id)?;
+        let id = input.id()?;
         let description = self.tasks.get(&id).map(|task| task.description).unwrap_or_default();
         self.tasks.stop(&id).map_err(|error| super::refused(&error, self.tasks.as_ref()))?;
         Ok(ToolOutput::new(TaskStopResult { task_id: id.0, description }))
@@ -73,6 +92,14 @@ impl Tool for TaskStopTool {
 
     fn render(&self, output: &TaskStopResult) -> ToolResultContent {
         format!("Task {} ({}) was stopped.", output.task_id, output.description).into()
+    }
+
+    async fn validate(
+        &self,
+        input: &TaskStopInput,
+        _context: &CallContext,
+    ) -> Result<(), ToolError> {
+        input.id().map(|_| ())
     }
 
     fn facts(&self, input: &Value, _context: &CallContext, place: Place<'_>) -> CallFacts {
@@ -85,7 +112,7 @@ impl Tool for TaskStopTool {
     }
 
     fn classifier_input(&self, input: &TaskStopInput) -> String {
-        input.task_id.clone()
+        input.id().map(|id| id.0).unwrap_or_default()
     }
 }
 

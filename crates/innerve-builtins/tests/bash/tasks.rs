@@ -9,8 +9,9 @@ use super::*;
 
 /// A registry, as the loop has one.
 #[derive(Default)]
-struct Tasks {
-    tasks: Mutex<Vec<(TaskStatus, CancellationToken)>>,
+pub(crate) struct Tasks {
+    known: Mutex<Vec<(TaskStatus, CancellationToken)>>,
+    events: Mutex<Vec<String>>,
     refuses: bool,
 }
 
@@ -25,20 +26,25 @@ impl TaskRegistry for Tasks {
         if self.refuses {
             return Err(TaskError::Unavailable);
         }
-        let mut tasks = self.tasks.lock().unwrap();
-        let id = TaskId(format!("b0000000{}", tasks.len() + 1));
+        let mut tasks = self.known.lock().unwrap();
+        let letter = if kind == TaskKind::Monitor { 'm' } else { 'b' };
+        let id = TaskId(format!("{letter}0000000{}", tasks.len() + 1));
         let (description, state) = (description.to_owned(), TaskState::Running);
         tasks.push((TaskStatus { id: id.clone(), kind, description, state, output }, stop));
         Ok(id)
     }
 
     fn update(&self, id: &TaskId, state: TaskState) {
-        let mut tasks = self.tasks.lock().unwrap();
+        let mut tasks = self.known.lock().unwrap();
         tasks.iter_mut().find(|(task, _)| task.id == *id).unwrap().0.state = state;
     }
 
+    fn report(&self, _id: &TaskId, event: String) {
+        self.events.lock().unwrap().push(event);
+    }
+
     fn list(&self) -> Vec<TaskStatus> {
-        self.tasks.lock().unwrap().iter().map(|(task, _)| task.clone()).collect()
+        self.known.lock().unwrap().iter().map(|(task, _)| task.clone()).collect()
     }
 
     fn get(&self, id: &TaskId) -> Option<TaskStatus> {
@@ -46,7 +52,7 @@ impl TaskRegistry for Tasks {
     }
 
     fn stop(&self, id: &TaskId) -> Result<(), TaskError> {
-        let tasks = self.tasks.lock().unwrap();
+        let tasks = self.known.lock().unwrap();
         let (task, stop) = tasks
             .iter()
             .find(|(task, _)| task.id == *id)
@@ -60,7 +66,16 @@ impl TaskRegistry for Tasks {
 }
 
 impl Tasks {
-    async fn end(&self) -> TaskState {
+    pub(crate) fn refusing() -> Self {
+        Self { refuses: true, ..Self::default() }
+    }
+
+    /// What was told of running tasks.
+    pub(crate) fn events(&self) -> Vec<String> {
+        self.events.lock().unwrap().clone()
+    }
+
+    pub(crate) async fn end(&self) -> TaskState {
         for _ in 0..500 {
             let state = self.list().into_iter().next().unwrap().state;
             if state != TaskState::Running {
@@ -315,4 +330,21 @@ async fn a_command_that_cannot_be_moved_is_ended_with_its_output_told() {
     let error = bench.call(with_timeout("echo early; tail -f /dev/null", 200)).await.unwrap_err();
     assert_eq!(error.message(), "Command timed out after 200ms\nearly");
     assert_eq!(bench.spooled_files(), 0);
+}
+
+#[tokio::test]
+async fn a_task_is_stopped_by_its_former_parameter_too() {
+    let tasks = Arc::new(Tasks::default());
+    let bench = bench(&tasks);
+    bench.call(in_background("sleep 64.09")).await.unwrap();
+    let tool = TaskStopTool::new(Arc::<Tasks>::clone(&tasks) as _);
+    for odd in [json!({}), json!({ "task_id": "a", "shell_id": "b" }), json!({ "shell_id": " " })] {
+        let input = serde_json::from_value(odd).unwrap();
+        let error = tool.validate(&input, &bench.context().typed()).await.unwrap_err();
+        assert_eq!(error.code(), "tool:invalid");
+    }
+    let input = serde_json::from_value(json!({ "shell_id": "b00000001" })).unwrap();
+    tool.call(input, None, bench.context().typed()).await.unwrap();
+    assert_eq!(tasks.end().await, TaskState::Killed);
+    assert_gone("64.09").await;
 }

@@ -4,54 +4,22 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use innerve_builtins::bash::BashOptions;
-use innerve_builtins::edit::{EditTool, StaleEdits};
-use innerve_builtins::glob::GlobTool;
-use innerve_builtins::grep::GrepTool;
+use innerve_builtins::edit::StaleEdits;
 use innerve_builtins::host::{DiskSpool, HostClock, HostProcesses};
-use innerve_builtins::notebook::NotebookEditTool;
-use innerve_builtins::plan::{EnterPlanModeTool, ExitPlanModeTool};
-use innerve_builtins::question::AskUserQuestionTool;
-use innerve_builtins::read::ReadTool;
-use innerve_builtins::task::{TaskOutputTool, TaskStopTool};
-use innerve_builtins::todo::TodoWriteTool;
-use innerve_builtins::write::WriteTool;
 use innerve_builtins::{Host, builtins};
-use innerve_tool::port::{TaskError, TaskId, TaskKind, TaskRegistry, TaskState, TaskStatus};
-use innerve_tool::{CancellationToken, DynTool, InterruptBehavior, ResultLimit, erase};
+use innerve_tool::port::{
+    SearchHit, TaskError, TaskId, TaskKind, TaskRegistry, TaskState, TaskStatus, WebSearcher,
+};
+use innerve_tool::{
+    BoxFuture, CancellationToken, DynTool, InterruptBehavior, ResultLimit, ToolError, erase,
+};
 use serde_json::json;
 
 use crate::kit::Bench;
 
+/// All tools that there can be.
 fn tools(bench: &Bench) -> Vec<Arc<dyn DynTool>> {
-    let access = || bench.access.clone();
-    let tasks = || -> Arc<dyn TaskRegistry> { Arc::new(NoTasks) };
-    vec![
-        erase(TaskOutputTool::new(tasks(), Arc::new(HostClock))).unwrap(),
-        erase(TaskStopTool::new(tasks())).unwrap(),
-        erase(TodoWriteTool::new()).unwrap(),
-        erase(EnterPlanModeTool).unwrap(),
-        erase(ExitPlanModeTool).unwrap(),
-        erase(AskUserQuestionTool).unwrap(),
-        erase(NotebookEditTool::new(access())).unwrap(),
-        erase(EditTool::new(access())).unwrap(),
-        erase(GlobTool::new(None)).unwrap(),
-        erase(GrepTool::new(None)).unwrap(),
-        erase(ReadTool::new(access())).unwrap(),
-        erase(WriteTool::new(access())).unwrap(),
-    ]
-}
-
-#[test]
-fn definitions_are_small() {
-    let bench = Bench::new();
-    let definitions: Vec<_> = tools(&bench).iter().map(|tool| tool.definition().clone()).collect();
-    insta::assert_json_snapshot!(definitions);
-}
-
-#[test]
-fn all_tools_together_fit_into_ten_kilobytes() {
     let (_, agent) = crate::agent::scripted(crate::agent::done);
-    let bench = Bench::new();
     let host = Host {
         files: bench.access.clone(),
         processes: Arc::new(HostProcesses::new()),
@@ -61,15 +29,57 @@ fn all_tools_together_fit_into_ten_kilobytes() {
         spawner: None,
         bash: BashOptions::default(),
         stale_edits: StaleEdits::Refuse,
+        small_model: None,
+        searcher: Some(Arc::new(NoSearch)),
+        confinement: None,
     };
     let mut tools = builtins(&host).unwrap();
+    tools.push(erase(agent).unwrap());
+    tools
+}
+
+#[test]
+fn each_definition_is_as_it_was() {
+    for tool in tools(&Bench::new()) {
+        insta::assert_json_snapshot!(tool.name(), tool.definition());
+    }
+}
+
+#[test]
+fn each_definition_is_small() {
+    for tool in tools(&Bench::new()) {
+        let definition = tool.definition();
+        let (words, bytes) =
+            (definition.description.len(), serde_json::to_string(definition).unwrap().len());
+        assert!((40..=1_200).contains(&words), "{}: a description of {words} bytes", tool.name());
+        assert!(bytes <= 2_000, "{}: {bytes} bytes", tool.name());
+        assert!(tool.search_hint().len() <= 80, "{}: {}", tool.name(), tool.search_hint());
+        assert!(!tool.should_defer() || !tool.search_hint().is_empty(), "{}", tool.name());
+    }
+}
+
+#[test]
+fn the_tools_that_are_always_sent_fit_into_ten_kilobytes_and_the_others_into_four() {
+    let mut tools = tools(&Bench::new());
     // It is not on by default.
     tools.retain(|tool| tool.name() != "MultiEdit");
-    tools.push(erase(agent).unwrap());
-    let definitions: Vec<_> = tools.iter().map(|tool| tool.definition()).collect();
-    let bytes = serde_json::to_string(&definitions).unwrap().len();
-    assert!(bytes < 10_000, "{bytes} bytes");
+    let bytes = |is_deferred: bool| {
+        let definitions: Vec<_> = tools
+            .iter()
+            .filter(|tool| tool.should_defer() == is_deferred)
+            .map(|tool| tool.definition())
+            .collect();
+        serde_json::to_string(&definitions).unwrap().len()
+    };
+    let (sent, deferred) = (bytes(false), bytes(true));
+    assert!(sent < 10_000 && deferred < 4_000, "{sent} bytes, {deferred} bytes");
+}
+
+#[test]
+fn all_tools_are_there() {
+    let tools = tools(&Bench::new());
     let mut names: Vec<_> = tools.iter().map(|tool| tool.name()).collect();
+    names.retain(|name| !matches!(*name, "MultiEdit" | "WebFetch" | "WebSearch"));
     names.sort_unstable();
     assert_eq!(
         names,
@@ -79,9 +89,12 @@ fn all_tools_together_fit_into_ten_kilobytes() {
             "Bash",
             "Edit",
             "EnterPlanMode",
+            "EnterWorktree",
             "ExitPlanMode",
+            "ExitWorktree",
             "Glob",
             "Grep",
+            "Monitor",
             "NotebookEdit",
             "Read",
             "TaskOutput",
@@ -90,6 +103,20 @@ fn all_tools_together_fit_into_ten_kilobytes() {
             "Write"
         ]
     );
+}
+
+/// A search is to be had, though it finds nothing.
+struct NoSearch;
+
+impl WebSearcher for NoSearch {
+    fn search<'a>(
+        &'a self,
+        _query: &'a str,
+        _allowed: &'a [String],
+        _blocked: &'a [String],
+    ) -> BoxFuture<'a, Result<Vec<SearchHit>, ToolError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
 }
 
 /// Background work is to be had, though there is none.
@@ -129,6 +156,8 @@ fn readers_run_beside_others_and_writers_alone() {
             "Read" => (json!({ "file_path": "a" }), true),
             "Grep" | "Glob" => (json!({ "pattern": "a" }), true),
             "TaskOutput" => (json!({ "task_id": "a" }), true),
+            "WebFetch" => (json!({ "url": "https://example.com" }), true),
+            "WebSearch" => (json!({ "query": "ab" }), true),
             "TaskStop" => (json!({ "task_id": "a" }), false),
             "TodoWrite" => (json!({ "todos": [{ "content": "a", "status": "pending" }] }), false),
             "EnterPlanMode" => (json!({}), false),
@@ -139,13 +168,20 @@ fn readers_run_beside_others_and_writers_alone() {
             }
             "NotebookEdit" => (json!({ "notebook_path": "a" }), false),
             "Write" => (json!({ "file_path": "a", "content": "" }), false),
-            _ => (json!({ "file_path": "a", "old_string": "a", "new_string": "b" }), false),
+            "Edit" => (json!({ "file_path": "a", "old_string": "a", "new_string": "b" }), false),
+            "EnterWorktree" => (json!({ "name": "a" }), false),
+            "ExitWorktree" => (json!({ "action": "remove" }), false),
+            "Monitor" => (json!({ "command": "make", "description": "a" }), false),
+            "Bash" => (json!({ "command": "make" }), false),
+            // They have tests of their own.
+            "Agent" | "MultiEdit" => continue,
+            other => panic!("{other} has no input here"),
         };
         assert_eq!(tool.is_read_only(&input), reads, "{}", tool.name());
         assert_eq!(tool.is_concurrency_safe(&input), reads);
         assert!(!tool.is_concurrency_safe(&json!({})), "an input that does not fit is not safe");
         let cancels = tool.interrupt_behavior() == InterruptBehavior::Cancel;
-        assert_eq!(cancels, reads);
+        assert_eq!(cancels, reads, "{}", tool.name());
         let bounds_itself = matches!(tool.name(), "Read" | "TaskOutput");
         assert_eq!(tool.result_limit() == ResultLimit::SelfBounded, bounds_itself);
         assert!(!tool.classifier_input(&input).is_empty());

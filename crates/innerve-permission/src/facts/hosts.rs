@@ -1,7 +1,7 @@
 //! The host of a URL, read strictly: what two URL parsers could read differently has no host here.
 
-/// The host of an `http` or `https` URL in lower case; `None` when it is not certain.
-pub(crate) fn host(url: &str) -> Option<String> {
+/// The host of an `http` or `https` URL in lower case, as rules are asked about it; `None` when it is not certain.
+pub fn host(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
     if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
         return None;

@@ -61,6 +61,7 @@ const KNOWN: &[KnownTool] = &[
     tool("EnterPlanMode", SpecKind::Bare, &[], &[]),
     tool("EnterWorktree", SpecKind::Bare, &["name"], &[]),
     tool("ExitPlanMode", SpecKind::Bare, &[], &[]),
+    tool("ExitWorktree", SpecKind::Bare, &["action", "discard_changes"], &[]),
     tool("Glob", SpecKind::Read, &["pattern"], &["path"]),
     tool(
         "Grep",

@@ -157,6 +157,11 @@ pub trait TaskRegistry: Send + Sync {
     ) -> Result<TaskId, TaskError>;
     /// Says what became of a task.
     fn update(&self, id: &TaskId, state: TaskState);
+    /// Tells something of a running task, such as a line that a monitor saw: the next turn is told. By default nobody is.
+    fn report(&self, id: &TaskId, event: String) {
+        let _ = id;
+        drop(event);
+    }
     /// All tasks, oldest first.
     fn list(&self) -> Vec<TaskStatus>;
     /// One task.

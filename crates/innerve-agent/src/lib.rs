@@ -2,6 +2,7 @@
 
 mod agent;
 mod agents;
+mod answers;
 mod classify;
 mod compaction;
 mod config;
@@ -32,6 +33,7 @@ mod transcript;
 mod window;
 
 pub use agent::{Agent, Run};
+pub use answers::QuickAnswers;
 pub use classify::{AgentClassifier, AutoModeRules, TwoStage};
 pub use config::AgentConfig;
 pub use event::{

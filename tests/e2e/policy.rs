@@ -106,6 +106,34 @@ fn settings_that_change_between_two_questions_count_in_the_next() {
     assert!(!world.has("x.txt"));
 }
 
+#[test]
+fn the_plan_is_the_one_file_that_plan_mode_lets_be_written() {
+    let world = World::new();
+    let mut plan = String::new();
+    let model = world.model_by(Wire::Anthropic, move |seen| {
+        let said = seen.result_texts().concat();
+        let write =
+            |path: &str| reply().uses("Write", json!({ "file_path": path, "content": "# Plan\n" }));
+        if let Some((_, path)) = said.split_once("may be written to `") {
+            path.split('`').next().unwrap_or_default().clone_into(&mut plan);
+            write(&plan)
+        } else if said.is_empty() {
+            write("a.md")
+        } else if plan.is_empty() || said.contains("# Plan") {
+            reply().text("Done.")
+        } else {
+            reply().uses("Read", json!({ "file_path": plan }))
+        }
+    });
+    let ended =
+        world.innerve(["run", "go", "--permission-mode", "plan"]).model(&model).run();
+    ended.exits(0);
+    assert!(!world.has("a.md"), "{ended}");
+    let [plan] = world.find("plan.md").try_into().unwrap();
+    assert_eq!(fs::read_to_string(plan).unwrap(), "# Plan\n");
+    assert!(model.request(3).result_texts().concat().contains("# Plan"), "{ended}");
+}
+
 /// The decisions on these lines of `check --jsonl`.
 fn decisions(lines: &[Value]) -> Vec<String> {
     let input: String = lines.iter().map(|line| format!("{line}\n")).collect();

@@ -101,7 +101,9 @@ fn answer(input: &[u8]) -> Result<Option<Answer>, String> {
     let cwd = text("cwd").map(Path::new).filter(|cwd| cwd.is_absolute());
     let cwd = cwd.ok_or("the event has no `cwd`, or one that is not absolute")?;
     let mode = text("permission_mode").map(str::parse::<PermissionMode>);
-    let policy = policy(cwd, mode.clone().and_then(Result::ok).unwrap_or_default())?;
+    let mut policy = policy(cwd, mode.clone().and_then(Result::ok).unwrap_or_default())?;
+    policy.plan_file = plan_file(&policy, input);
+    policy.follow_links(&DiskPaths);
     let resolution = judge(&policy, &DiskPaths, tool, input);
     // What a mode that is not known lets through is not known either.
     let may_allow = !matches!(mode, Some(Err(_)));
@@ -124,8 +126,16 @@ fn policy(cwd: &Path, mode: PermissionMode) -> Result<Policy, String> {
     policy.bypass_available = false;
     // The host knows whom to ask.
     policy.headless = false;
-    policy.follow_links(&DiskPaths);
     Ok(policy)
+}
+
+/// The host's plan, if that is what the call is about: it lies with others in one folder (Claude Code documentation,
+/// "settings", `plansDirectory`).
+fn plan_file(policy: &Policy, input: &Value) -> Option<PathBuf> {
+    let file = Path::new(input.get("file_path")?.as_str()?);
+    let folder = policy.home.join(".claude/plans");
+    let is_plan = file.parent() == Some(&folder) && file.extension().is_some_and(|it| it == "md");
+    is_plan.then(|| file.to_path_buf())
 }
 
 /// What innerve has to say of a call beyond "nothing allows this".

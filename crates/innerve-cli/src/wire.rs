@@ -177,6 +177,7 @@ impl Workplace {
         let session_id = id.map_or_else(new_session_id, str::to_owned);
         let folder = self.sessions.join(&session_id);
         let mut policy = self.policy.clone();
+        policy.plan_file = Some(folder.join("plan.md"));
         let pipeline = self.pipeline(&folder, watch, &mut policy);
         let cwd = &self.policy.cwd;
         let surroundings = Surroundings {

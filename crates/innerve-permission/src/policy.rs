@@ -132,14 +132,16 @@ impl Policy {
     /// than it seems to.
     pub fn follow_links(&mut self, disk: &dyn PathFacts) {
         self.path_style = disk.style();
-        let roots = self.rules.rules().iter().map(|rule| &rule.origin().root);
-        let directories = [&self.cwd, &self.original_cwd, &self.home];
+        let roots = self.rules.rules().iter().map(|rule| rule.origin().root());
+        let directories = [self.cwd.as_path(), &self.original_cwd, &self.home];
         let mut links = Vec::new();
-        let others = self.additional_directories.iter().chain(&self.plan_file).chain(roots);
+        let others = self.additional_directories.iter().map(PathBuf::as_path);
+        let plans = self.plan_file.as_deref().and_then(Path::parent);
+        let others = others.chain(plans).chain(roots);
         for directory in directories.into_iter().chain(others) {
-            let spellings = [Some(directory.clone()), disk.resolve(directory).real];
+            let spellings = [Some(directory.to_path_buf()), disk.resolve(directory).real];
             for real in spellings.into_iter().flatten().filter_map(|path| self.spelling(&path)) {
-                let link = (directory.clone(), real);
+                let link = (directory.to_path_buf(), real);
                 if link.0 != link.1 && !links.contains(&link) {
                     links.push(link);
                 }

@@ -155,8 +155,8 @@ pub fn resolve(policy: &Policy, facts: &CallFacts, voices: &Voices) -> Resolutio
     }
     let approval = approve::of_call(call);
     if policy.mode == PermissionMode::Plan {
-        if approve::writes_only_the_plan(call) {
-            let why = "mode plan lets the plan itself be written";
+        if approve::touches_only_the_plan(call) {
+            let why = "mode plan lets the plan itself be read and written";
             return chain.allow("mode", reason(ReasonKind::Mode, "plan_file", why));
         }
         if call.is_shell() {
@@ -172,14 +172,11 @@ pub fn resolve(policy: &Policy, facts: &CallFacts, voices: &Voices) -> Resolutio
             .iter()
             .any(|target| matches!(target, Target::Write(_) | Target::Delete(_)))
         {
-            return chain.ask(
-                "mode",
-                reason(
-                    ReasonKind::Mode,
-                    "plan",
-                    "mode plan changes nothing until the plan is approved",
-                ),
-            );
+            let mut why = "mode plan changes nothing until the plan is approved".to_owned();
+            if let Some(file) = &policy.plan_file {
+                why.push_str(&format!("; the plan itself may be written to `{}`", file.display()));
+            }
+            return chain.ask("mode", reason(ReasonKind::Mode, "plan", why));
         }
     }
     chain.note("mode", LinkOutcome::None);

@@ -44,6 +44,8 @@ pub enum LintCode {
     UnsafePrefix,
     /// Programs that run other programs are never allowed by a prefix.
     PrefixNotHonoured,
+    /// Its star looks like a part of a path, and stands for other words too.
+    StarSpansWords,
     /// Its star stands directly after a word, so that longer words match too.
     NoWordBoundary,
     /// It holds a shell operator: allow rules speak of one command, deny and ask rules of the whole line then.
@@ -83,6 +85,7 @@ impl LintCode {
         Self::ProjectExecution,
         Self::UnsafePrefix,
         Self::PrefixNotHonoured,
+        Self::StarSpansWords,
         Self::NoWordBoundary,
         Self::SpansOperators,
         Self::OptionOrder,
@@ -111,6 +114,7 @@ impl LintCode {
             Self::ProjectExecution => "project_execution",
             Self::UnsafePrefix => "unsafe_prefix",
             Self::PrefixNotHonoured => "prefix_not_honoured",
+            Self::StarSpansWords => "star_spans_words",
             Self::NoWordBoundary => "no_word_boundary",
             Self::SpansOperators => "spans_operators",
             Self::OptionOrder => "option_order",
@@ -151,6 +155,7 @@ impl LintCode {
             | Self::ProjectExecution
             | Self::UnsafePrefix
             | Self::PrefixNotHonoured
+            | Self::StarSpansWords
             | Self::NoWordBoundary
             | Self::SpansOperators
             | Self::OptionOrder

@@ -4,6 +4,7 @@ use super::paths::any_file;
 use super::sample::{Bench, Sample};
 use super::shell::{Open, PROJECT, RUNNERS, TRANSPARENT, UNSAFE, WRAPPERS};
 use super::{Fault, LintCode, is_rule};
+use crate::rule::spec::spanning_word;
 use crate::rule::{CommandSpec, escape};
 use crate::{Behavior, PermissionMode, ReasonKind, Rule};
 
@@ -54,6 +55,7 @@ pub(super) fn faults(bench: &Bench<'_>, rule: &Rule, spec: &CommandSpec) -> Vec<
         .or_else(|| command.unsafe_program());
     faults.extend(fault);
     faults.extend(command.open_word());
+    faults.extend(command.spanning_word());
     faults
 }
 
@@ -375,6 +377,18 @@ impl Command<'_> {
             let why = format!("also speaks of words that only begin with `{word}`");
             Fault::new(LintCode::NoWordBoundary, why).instead([self.with(&format!("{text} *"))])
         })
+    }
+
+    /// `bun */tools/*.ts` also speaks of `bun evil.ts x/tools/y.ts`.
+    fn spanning_word(&self) -> Option<Fault> {
+        let word = spanning_word(&self.spec.text)?;
+        let filled = word.replacen('*', "OTHER WORDS", 1);
+        let why = format!(
+            "also speaks of commands with other words there, such as `{filled}`: a star stands for blanks too"
+        );
+        let plain = word.replace('*', "NAME");
+        let instead = self.rules([self.with(&self.spec.text.replacen(word, &plain, 1))]);
+        Some(Fault::new(LintCode::StarSpansWords, why).instead(instead))
     }
 
     /// `rm -rf *` does not speak of `rm -fr`, nor `git push --force *` of `git push origin --force`.

@@ -77,6 +77,7 @@ fn the_codes_are_these_and_each_is_there_once() {
             "project_execution",
             "unsafe_prefix",
             "prefix_not_honoured",
+            "star_spans_words",
             "no_word_boundary",
             "spans_operators",
             "option_order",
@@ -316,6 +317,9 @@ fn what_never_matches_is_told() {
 
 #[test]
 fn patterns_that_mean_less_or_more_than_they_show_are_told() {
+    check("allow Bash(eslint src/*.ts)", &[("star_spans_words", &["Bash(eslint src/NAME.ts)"])]);
+    clean("allow Bash(eslint src/a.ts *)");
+    clean("deny Bash(eslint src/*.ts)");
     check("allow Bash(ls*)", &[("no_word_boundary", &["Bash(ls *)"])]);
     check("deny Bash(rm -rf *)", &[("option_order", &["Bash(rm *)"])]);
     check("deny Bash(git push --force *)", &[("option_order", &["Bash(git push *--force*)"])]);

@@ -418,11 +418,11 @@ pub(super) fn in_force(call: Call<'_>, rule: &Rule) -> bool {
     }
 }
 
-/// Whether the call writes the file that the plan is written to, while planning, and touches nothing else.
-pub(super) fn writes_only_the_plan(call: Call<'_>) -> bool {
+/// Whether the call reads or writes the file that the plan is written to, while planning, and touches nothing else.
+pub(super) fn touches_only_the_plan(call: Call<'_>) -> bool {
     let is_plan = |target: &Target| match target {
-        Target::Write(path) => call.is_plan_file(path),
-        Target::Read(_) | Target::Delete(_) | Target::Host(_) | Target::Agent(_) => false,
+        Target::Read(path) | Target::Write(path) => call.is_plan_file(path),
+        Target::Delete(_) | Target::Host(_) | Target::Agent(_) => false,
     };
     let targets = &call.facts.targets;
     !call.is_shell() && call.facts.complete && !targets.is_empty() && targets.iter().all(is_plan)

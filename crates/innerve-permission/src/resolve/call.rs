@@ -62,8 +62,12 @@ impl<'a> Call<'a> {
     /// Whether the target is the file that the plan is written to, while planning.
     pub(super) fn is_plan_file(self, target: &PathTarget) -> bool {
         let Some(file) = &self.policy.plan_file else { return false };
+        let (Some(folder), Some(name)) = (file.parent(), file.file_name()) else { return false };
+        // The folder may be reached through links; a file that is one leads to something else.
         let is_it = |path: &Option<PathBuf>| {
-            path.as_ref().is_some_and(|path| self.policy.spellings(file).any(|it| it == path))
+            path.as_ref().is_some_and(|path| {
+                path == file || self.policy.spellings(folder).any(|it| it.join(name) == *path)
+            })
         };
         self.policy.mode == PermissionMode::Plan && is_it(&target.path) && is_it(&target.real)
     }

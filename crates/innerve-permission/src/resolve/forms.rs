@@ -9,26 +9,57 @@ use crate::rule::pattern::Piece;
 const LAUNCHERS: &[&str] = &[
     "builtin",
     "busybox",
+    "bwrap",
     "caffeinate",
+    "cgexec",
     "chronic",
     "chroot",
     "chrt",
     "command",
+    "dbus-run-session",
     "doas",
+    "dumb-init",
+    "eatmydata",
+    "entr",
     "env",
     "exec",
+    "fakeroot",
     "faketime",
+    "firejail",
     "flock",
+    "gdb",
+    "gtime",
+    "gtimeout",
+    "hyperfine",
+    "i386",
     "ionice",
+    "linux32",
+    "linux64",
     "ltrace",
     "nice",
+    "nix-shell",
+    "nocorrect",
+    "noglob",
     "nohup",
     "nsenter",
+    "openvt",
     "parallel",
+    "perf",
+    "pkexec",
+    "prlimit",
+    "proot",
+    "proxychains",
+    "proxychains4",
+    "rlwrap",
+    "run0",
     "runuser",
+    "screen",
+    "script",
     "setarch",
     "setpriv",
     "setsid",
+    "sg",
+    "start-stop-daemon",
     "stdbuf",
     "strace",
     "su",
@@ -37,16 +68,17 @@ const LAUNCHERS: &[&str] = &[
     "taskset",
     "time",
     "timeout",
+    "tini",
+    "tmux",
+    "torsocks",
     "toybox",
     "unbuffer",
     "unshare",
+    "valgrind",
     "watch",
+    "x86_64",
     "xargs",
     "xvfb-run",
-    "linux32",
-    "linux64",
-    "i386",
-    "x86_64",
 ];
 
 /// So many places inside a launcher's words are tried.
@@ -73,6 +105,16 @@ pub(super) fn forms(part: &Part) -> Vec<Form<'_>> {
         let starts: Vec<usize> = starts.map(|(index, _)| index).take(MAX_STARTS).collect();
         for start in starts {
             add(&mut forms, written.iter().skip(start).copied().collect());
+            // Several launchers hand a whole text to a shell: `script -c 'rm x'`.
+            let text = written.get(start).copied().flatten().unwrap_or_default();
+            if text.contains(char::is_whitespace) {
+                for command in text.split([';', '|', '&', '\n', '(', ')']) {
+                    let words: Form<'_> = command.split_whitespace().map(Some).collect();
+                    if !words.is_empty() {
+                        add(&mut forms, words);
+                    }
+                }
+            }
         }
     }
     forms

@@ -21,12 +21,16 @@ pub(super) fn in_text(call: Call<'_>, behavior: Behavior) -> Found<'_> {
         }
     }
     let plain = plain(command);
-    let words: BTreeSet<&str> =
+    let mut words: BTreeSet<&str> =
         plain.split_whitespace().flat_map(|word| [word, base_name(word)]).collect();
     let based: Vec<&str> = plain.split_whitespace().map(base_name).collect();
+    // What is assigned, or the value of an option, may be a command too: `alias x='rm y'`.
+    let values = plain.replace('=', " ");
+    words.extend(values.split_whitespace());
     let texts = [
         format!(" {} ", plain.split_whitespace().collect::<Vec<_>>().join(" ")),
         format!(" {} ", based.join(" ")),
+        format!(" {} ", values.split_whitespace().collect::<Vec<_>>().join(" ")),
     ];
     let commands =
         call.rule_tools().flat_map(|tool| call.policy.rules.all_commands(behavior, tool));

@@ -63,7 +63,7 @@ impl Spec {
             return Ok(parameter);
         }
         match tools::spec_kind(tool) {
-            SpecKind::Command => CommandSpec::new(tool, spec)
+            SpecKind::Command => CommandSpec::new(tool, spec, behavior)
                 .map(|(spec, remark)| (Some(Self::Command(spec)), remark)),
             SpecKind::Read => {
                 let path = PathPattern::new(spec, behavior, &origin.root)?;
@@ -102,7 +102,7 @@ impl Spec {
 }
 
 impl CommandSpec {
-    fn new(tool: &str, spec: &str) -> Result<(Self, Option<String>), String> {
+    fn new(tool: &str, spec: &str, behavior: Behavior) -> Result<(Self, Option<String>), String> {
         let text = collapse_blanks(spec);
         if text == ":*" {
             return Err(format!("has an empty prefix; write `{tool}` for every command"));
@@ -113,6 +113,12 @@ impl CommandSpec {
                 "has `:*` before its end, which is literal text there; write `{tool}({} …)`",
                 inner.replace(":*", " *")
             )
+        });
+        let remark = remark.or_else(|| {
+            (behavior == Behavior::Allow && spanning_word(&text).is_some()).then(|| {
+                "has `*` inside a path; it stands for blanks too, so that other words may come before"
+                    .to_owned()
+            })
         });
         let unquoted = unquote(&text).map(|text| StarPattern::command(&text));
         let spans = inner.contains(['|', '&', ';', '<', '>', '\n', '`']) || inner.contains("$(");
@@ -166,6 +172,14 @@ fn by_path(tool: &str, main: &str, spec: &str, behavior: Behavior, compiled: Spe
             (Some(compiled), Some(format!("counts as `{main}({spec})`, for every tool")))
         }
     }
+}
+
+/// The word with a star that looks as if it stood for a part of one path, and stands for whole words as well.
+pub(crate) fn spanning_word(text: &str) -> Option<&str> {
+    let open_end = text.strip_suffix('*').unwrap_or(text);
+    open_end
+        .split(' ')
+        .find(|word| word.replace("\\*", "").contains('*') && word.contains(['/', '.']))
 }
 
 /// Collapses runs of blanks to one.

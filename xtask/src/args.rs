@@ -20,6 +20,7 @@ Verbs:
                           what innerve costs, each figure with its bound
   release [CRATE LEVEL] [--check] [--baseline REV]
                           what must hold before a crate is published; then its commit and tag
+  dist                    an archive with the program, completions, manual page and licences, and its checksum
 
 Every verb prints one line per step, goes on after a failed step, and exits 1 when one failed, 2 on bad usage.
 `cargo xtask VERB --help` says more.
@@ -100,6 +101,7 @@ Subjects:
             `innerve call` takes besides searching is measured in an empty directory and left out; rg must be installed
   loop      `innerve run` against a model that asks for a tool 1,000 times: start to first request, the time of a turn and
             the memory, early and late
+  pipeline  a call that does nothing through the fourteen steps, beyond its tool
 
 Examples:
   cargo xtask bench
@@ -125,6 +127,17 @@ Examples:
   cargo xtask release innerve-bash minor --check
   cargo xtask release innerve-bash minor";
 
+const DIST: &str = "\
+Builds the program for this machine, optimized and stripped, and packs it into target/dist/out.
+
+Usage: cargo xtask dist
+
+The archive `innerve-VERSION-TARGET.tar.gz` holds the program, completions for bash, fish and zsh, the manual page, the
+changelog, the licences, and a table of all crates in the program with theirs; beside it stands its SHA-256 checksum.
+
+Example:
+  cargo xtask dist";
+
 /// What was asked for.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Request {
@@ -140,6 +153,8 @@ pub(crate) enum Request {
     FuzzBash(Hunt),
     /// `bench`.
     Bench(bench::Options),
+    /// `dist`.
+    Dist,
     /// `release`.
     Release(release::Options),
 }
@@ -196,6 +211,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Request, String> {
         "test" if wants_help => Ok(Request::Help(TEST)),
         "fuzz" if wants_help => Ok(Request::Help(FUZZ)),
         "bench" if wants_help => Ok(Request::Help(BENCH)),
+        "dist" if wants_help => Ok(Request::Help(DIST)),
         "release" if wants_help => Ok(Request::Help(RELEASE)),
         "ci" => match rest.first() {
             None => Ok(Request::Ci),
@@ -212,6 +228,10 @@ pub(crate) fn parse(words: &[String]) -> Result<Request, String> {
         "test" => test_options(&rest).map(Request::Test),
         "fuzz" => hunt(&rest).map(Request::FuzzBash),
         "bench" => bench_options(&rest).map(Request::Bench),
+        "dist" => match rest.first() {
+            None => Ok(Request::Dist),
+            Some(word) => Err(unexpected(word, "dist")),
+        },
         "release" => release_options(&rest).map(Request::Release),
         other => Err(format!("`{other}` is not a verb")),
     }
@@ -352,6 +372,7 @@ mod tests {
             ("fuzz --help", FUZZ),
             ("bench --help", BENCH),
             ("release --help", RELEASE),
+            ("dist -h", DIST),
         ] {
             assert_eq!(parse_line(line), Ok(Request::Help(text)), "{line}");
             assert!(text.contains("Example"), "{line} shows an example");
@@ -378,6 +399,7 @@ mod tests {
             ("lint --fix --fix", "`--fix`"),
             ("test --slow", "`--slow`"),
             ("test one two", "`two`"),
+            ("dist now", "`now`"),
             ("release", "`--check`"),
             ("release innerve-bash", "`innerve-bash`"),
             ("release innerve-bash huge", "`huge`"),

@@ -1,4 +1,4 @@
-//! Automation of the workspace: `cargo xtask ci|test|lint|fuzz|bench|release`.
+//! Automation of the workspace: `cargo xtask ci|test|lint|fuzz|bench|release|dist`.
 //!
 //! One module per verb, one module per check under `lint`. Nothing here is needed to build or to use innerve.
 #![expect(
@@ -11,6 +11,7 @@ mod args;
 mod bench;
 mod cargo;
 mod ci;
+mod dist;
 mod fuzz;
 mod lint;
 mod release;
@@ -65,6 +66,7 @@ fn run(request: &Request) -> Result<bool> {
         Request::Test(options) => test::run(&shell, &workspace, options, &mut steps),
         Request::FuzzBash(hunt) => fuzz::bash(&shell, *hunt, &mut steps),
         Request::Bench(options) => bench::run(&shell, &workspace, options, &mut steps),
+        Request::Dist => dist::run(&shell, &workspace, &mut steps),
         Request::Release(options) => release::run(&shell, &workspace, options, &mut steps),
         Request::Help(text) => println!("{text}"),
     }

@@ -2,7 +2,7 @@
 
 use xshell::Shell;
 
-use super::{Measured, analyze, check, grep, turns};
+use super::{Measured, analyze, check, example, grep, turns};
 use crate::Result;
 use crate::workspace::Workspace;
 
@@ -17,11 +17,14 @@ pub(crate) enum Subject {
     Grep,
     /// The agent loop.
     Loop,
+    /// The fourteen steps.
+    Pipeline,
 }
 
 impl Subject {
     /// All, in the order of the table.
-    pub(crate) const ALL: [Self; 4] = [Self::Analyze, Self::Check, Self::Grep, Self::Loop];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Analyze, Self::Check, Self::Grep, Self::Loop, Self::Pipeline];
 
     /// Its word on the command line.
     pub(crate) const fn name(self) -> &'static str {
@@ -30,6 +33,7 @@ impl Subject {
             Self::Check => "check",
             Self::Grep => "grep",
             Self::Loop => "loop",
+            Self::Pipeline => "pipeline",
         }
     }
 
@@ -42,7 +46,7 @@ impl Subject {
     pub(super) const fn needs_program(self) -> bool {
         match self {
             Self::Analyze | Self::Grep | Self::Loop => true,
-            Self::Check => false,
+            Self::Check | Self::Pipeline => false,
         }
     }
 
@@ -53,6 +57,10 @@ impl Subject {
             Self::Check => check::measure(shell),
             Self::Grep => grep::measure(shell, workspace),
             Self::Loop => turns::measure(shell, workspace),
+            Self::Pipeline => {
+                let figures = example(shell, "innerve-pipeline", "bench_pipeline")?;
+                Ok(Measured::Figures(figures))
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ use innerve_permission::{
     Approval, Approver as ApprovedBy, Decision, Judgement, Need, Preview, ReasonKind, Resolution,
     Verdict,
 };
-use serde_json::{Map, Value};
+use serde_json::Map;
 use tracing::Instrument as _;
 
 use crate::authorize::{Judged, permitted, refused, word_of};
@@ -16,8 +16,11 @@ use crate::pipeline::Call;
 use crate::refusal::RefusedBy;
 use crate::stage::{Given, Stopped, Validated};
 use crate::telemetry;
+use crate::update::suggested;
 use crate::validate::{invalid, unless_aborted, withdrawn};
-use crate::{Answer, ApprovalRequest, HookEventName, HookOutcome, PermissionAnswer, Step};
+use crate::{
+    Answer, ApprovalRequest, HookEventName, HookOutcome, PermissionAnswer, PermissionUpdate, Step,
+};
 
 /// How a question ended.
 enum Ended {
@@ -56,6 +59,7 @@ impl Call<'_> {
                         return Ok(Judged::Changed);
                     }
                     (Some(PermissionAnswer::Allow), _) if !is_ruled => {
+                        self.update(&heard.updates);
                         return Ok(permitted(call, judgement, Some(word_of(ApprovedBy::Hook))));
                     }
                     (Some(PermissionAnswer::Allow) | None, _) => {}
@@ -70,6 +74,16 @@ impl Call<'_> {
         }
     }
 
+    /// Makes the changes that came with a hook's yes.
+    fn update(&mut self, updates: &[PermissionUpdate]) {
+        for update in updates {
+            if let Err(problem) = self.turn.policy.update(update) {
+                let notice = format!("a hook's change of permissions: {problem}");
+                self.remarks.notices.push(notice);
+            }
+        }
+    }
+
     /// Lets hooks answer in place of a person.
     async fn request_permission(
         &mut self,
@@ -78,9 +92,7 @@ impl Call<'_> {
     ) -> Result<HookOutcome, Box<Stopped>> {
         let mut fields = Map::new();
         fields.insert("tool_input".to_owned(), call.input.clone());
-        let suggestions =
-            resolution.suggestions.iter().map(|suggestion| Value::String(suggestion.0.clone()));
-        fields.insert("permission_suggestions".to_owned(), suggestions.collect());
+        fields.insert("permission_suggestions".to_owned(), suggested(&resolution.suggestions));
         let turn = self.turn;
         let heard = self.hear(HookEventName::PermissionRequest, &call.policy, fields);
         let heard = unless_aborted(turn, Step::Resolve, heard).await?;

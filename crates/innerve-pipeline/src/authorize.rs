@@ -55,7 +55,16 @@ impl Call<'_> {
         let outcome = unless_aborted(turn, Step::PreHooks, heard).await?;
         self.stop_if_told(Step::PreHooks)?;
         self.pass(Step::PreHooks);
-        given.decision = outcome.decision;
+        let defers = outcome.decision == Some(HookDecision::Defer);
+        given.decision = if !defers
+            || unless_aborted(turn, Step::PreHooks, turn.batch.is_single()).await?
+        {
+            outcome.decision
+        } else {
+            let notice = "a hook put a call off that is not the only one of its response; that does not count";
+            self.remarks.notices.push(notice.to_owned());
+            outcome.without_defer()
+        };
         given.answered = outcome.updated_input.is_some();
         // A refusal needs no second look at the input that it refuses.
         let denied = matches!(given.decision, Some(HookDecision::Deny(_)));

@@ -30,6 +30,7 @@ impl Call<'_> {
         }
         let limit = tool.timeout(permit.input());
         // The tool runs inside this future: nothing of it is left when the future is dropped.
+        let since = self.pipeline.now();
         let run = tool.invoke(permit, context).instrument(telemetry::execution());
         let ended = Box::pin(self.ended(limit, &cancellation));
         let outcome: Result<Rendered, ToolError> = match select(run, ended).await {
@@ -51,7 +52,9 @@ impl Call<'_> {
         };
         let ended = outcome.as_ref().err().map(ToolError::code);
         self.report(Step::Run, ended);
-        Ok(Executed { tool, input, outcome, approval, resolution })
+        let elapsed =
+            since.zip(self.pipeline.now()).map(|(since, now)| now.saturating_duration_since(since));
+        Ok(Executed { tool, elapsed, input, outcome, approval, resolution })
     }
 
     /// Ends with the reason when the call must stop.

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use innerve_tool::BoxFuture;
 use serde_json::Value;
 
+use crate::PermissionUpdate;
+
 /// Runs hooks for an event; one implementation may stand for many hooks and combines their words by strictness.
 pub trait Hook: Send + Sync {
     /// Whether any hook listens to this event, so that the caller can save the work of describing it.
@@ -23,6 +25,8 @@ pub struct HookEvent {
     pub session_id: String,
     /// The sub-agent, if one is at work.
     pub agent_id: Option<String>,
+    /// The type of the agent, if it has one.
+    pub agent_type: Option<String>,
     /// The current directory, absolute.
     pub cwd: PathBuf,
     /// The permission mode's name.
@@ -77,6 +81,8 @@ pub enum HookEventName {
 pub struct HookOutcome {
     /// The strictest decision.
     pub decision: Option<HookDecision>,
+    /// If that is to defer: the strictest one besides, which counts where the call cannot be put off.
+    pub undeferred: Option<HookDecision>,
     /// The complete new input of the tool.
     pub updated_input: Option<Value>,
     /// The complete new output of the tool.
@@ -89,6 +95,8 @@ pub struct HookOutcome {
     pub stop: Option<String>,
     /// An answer to a permission request.
     pub permission: Option<PermissionAnswer>,
+    /// What changes if that answer is a yes that counts.
+    pub updates: Vec<PermissionUpdate>,
     /// The refused call may be tried again.
     pub retry: bool,
 }
@@ -124,7 +132,10 @@ impl HookOutcome {
     /// Combines the words of two hooks: the stricter decision, the later input, all texts.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
+        let undeferred = self.without_defer().max(other.without_defer());
         self.decision = self.decision.max(other.decision);
+        let defers = self.decision == Some(HookDecision::Defer);
+        self.undeferred = undeferred.filter(|_| defers);
         self.updated_input = other.updated_input.or(self.updated_input);
         self.updated_output = other.updated_output.or(self.updated_output);
         self.context.extend(other.context);
@@ -135,8 +146,20 @@ impl HookOutcome {
             | (_, Some(deny @ PermissionAnswer::Deny { .. })) => Some(deny),
             (first, second) => first.or(second),
         };
+        self.updates.extend(other.updates);
+        if self.permission != Some(PermissionAnswer::Allow) {
+            self.updates.clear();
+        }
         self.retry |= other.retry;
         self
+    }
+
+    /// The decision where the call cannot be put off.
+    pub(crate) fn without_defer(&self) -> Option<HookDecision> {
+        match &self.decision {
+            Some(HookDecision::Defer) => self.undeferred.clone(),
+            other => other.clone(),
+        }
     }
 }
 

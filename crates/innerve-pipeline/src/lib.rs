@@ -3,6 +3,7 @@
 mod approver;
 mod ask;
 mod authorize;
+mod batch;
 mod classifier;
 mod concurrency;
 mod denials;
@@ -20,9 +21,11 @@ mod settle;
 mod stage;
 mod step;
 mod telemetry;
+mod update;
 mod validate;
 
 pub use approver::{Answer, ApprovalRequest, Approver, Grant, GrantScope, Unattended};
+pub use batch::Batch;
 pub use classifier::{Classifier, ClassifierRequest, ClassifierVerdict};
 pub use concurrency::is_concurrency_safe;
 pub use denials::Denials;
@@ -34,3 +37,4 @@ pub use prompt_tool::PromptTool;
 pub use stage::{Outcome, Requested, Settled, StopRequest};
 pub use step::Step;
 pub use telemetry::{Naming, tool_class};
+pub use update::{Destination, PermissionChange, PermissionUpdate};

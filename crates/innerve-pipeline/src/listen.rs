@@ -45,6 +45,7 @@ impl Call<'_> {
             name,
             session_id: self.turn.session_id.to_string(),
             agent_id: self.turn.agent_id.as_ref().map(ToString::to_string),
+            agent_type: self.turn.agent_type.clone(),
             cwd: policy.cwd.clone(),
             permission_mode: policy.mode.name(),
             tool: Some(self.name.clone()),

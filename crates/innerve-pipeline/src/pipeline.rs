@@ -25,8 +25,8 @@ use crate::settle::safe_class;
 use crate::stage::{Given, Requested, Settled, Stopped};
 use crate::telemetry::{self, Naming};
 use crate::{
-    Approver, Classifier, Denials, Grant, GrantScope, Hook, Observer, Quiet, Step, StepReport,
-    Unattended,
+    Approver, Batch, Classifier, Denials, Grant, GrantScope, Hook, Observer, PermissionUpdate,
+    Quiet, Step, StepReport, Unattended,
 };
 
 /// Runs tool uses. Lasts as long as a session; [`Turn`] holds what changes from turn to turn.
@@ -55,6 +55,8 @@ pub struct Turn {
     pub session_id: SessionId,
     /// The sub-agent that calls; `None` in the main conversation.
     pub agent_id: Option<AgentId>,
+    /// Its type.
+    pub agent_type: Option<String>,
     /// How deep below the main conversation the caller is.
     pub depth: u32,
     /// Cancelled when the turn is aborted; calls get children of it.
@@ -65,6 +67,8 @@ pub struct Turn {
     pub denials: Arc<Denials>,
     /// The deferred tools whose schemas the model has seen.
     pub loaded: Arc<BTreeSet<String>>,
+    /// The calls of the response.
+    pub batch: Arc<Batch>,
 }
 
 /// Gives the policy as it is now: mode and rules may change while calls are under way.
@@ -77,6 +81,12 @@ pub trait PolicySource: Send + Sync {
     fn changed<'a>(&'a self, seen: &'a Arc<Policy>) -> BoxFuture<'a, ()> {
         let _ = seen;
         Box::pin(pending())
+    }
+
+    /// Makes a change that a hook attached to its yes. An error is told to the person; the answer itself still holds.
+    fn update(&self, update: &PermissionUpdate) -> Result<(), String> {
+        let _ = update;
+        Err("this policy is fixed; the answer holds for this call only".to_owned())
     }
 
     /// Remembers rules that a person granted. An error is told to the person; the answer itself still holds.
@@ -101,11 +111,13 @@ impl Turn {
             policy,
             session_id: SessionId::new("session"),
             agent_id: None,
+            agent_type: None,
             depth: 0,
             cancellation: CancellationToken::new(),
             progress: Arc::new(Silent),
             denials: Arc::new(Denials::default()),
             loaded: Arc::default(),
+            batch: Arc::new(Batch::single()),
         }
     }
 }
@@ -203,7 +215,7 @@ impl Pipeline {
         }
     }
 
-    fn now(&self) -> Option<Instant> {
+    pub(crate) fn now(&self) -> Option<Instant> {
         self.clock.as_ref().map(|clock| clock.instant())
     }
 }

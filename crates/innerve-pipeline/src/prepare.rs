@@ -1,5 +1,8 @@
 //! Steps 5 and 6: start the classifier early, and fill in derived fields.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use futures_util::FutureExt as _;
 use innerve_permission::PermissionMode;
 use innerve_tool::BoxFuture;
 
@@ -46,7 +49,17 @@ impl Call<'_> {
             input: input.clone(),
             cwd: call.context.cwd.clone(),
         };
-        Some(Suspicion { about: input, verdict: classifier.start(request) })
+        let started = catch_unwind(AssertUnwindSafe(|| classifier.start(request)));
+        let broken = || ClassifierVerdict::Unavailable("an internal error ended it".to_owned());
+        // What a panic says may hold secrets: it is dropped unseen.
+        let verdict: BoxFuture<'static, ClassifierVerdict> = match started {
+            Ok(verdict) => {
+                let verdict = AssertUnwindSafe(verdict).catch_unwind();
+                Box::pin(async move { verdict.await.unwrap_or_else(|_| broken()) })
+            }
+            Err(_) => Box::pin(async move { broken() }),
+        };
+        Some(Suspicion { about: input, verdict })
     }
 
     /// Step 6. What is judged and what runs is the prepared input; the transcript keeps the model's own words.

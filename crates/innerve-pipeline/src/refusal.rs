@@ -108,9 +108,11 @@ fn of_classifier(reason: Reason, code: &str, message: String) -> Reason {
 
 /// What the model is told of a refusal that no person made.
 fn denied(tool: &str, reason: &Reason, resolution: &Resolution) -> String {
-    let mut text =
-        format!("Permission to use {tool} was denied: {}.", reason.message.trim_end_matches('.'));
-    if let Some(rule) = &reason.rule {
+    let why = reason.message.trim_end_matches('.');
+    // A reason that is a sentence about the denial goes on where ours begins.
+    let joint = if why.starts_with("denied by ") { "was" } else { "was denied:" };
+    let mut text = format!("Permission to use {tool} {joint} {why}.");
+    if let Some(rule) = reason.rule.as_ref().filter(|rule| !why.contains(rule.as_str())) {
         text.push_str(&format!(" (rule {rule})"));
     }
     let rules: Vec<&str> =

@@ -72,6 +72,10 @@ impl Call<'_> {
         let Fitted { mut call, mut result } = fitted;
         let mut fields = Map::new();
         fields.insert("tool_input".to_owned(), call.input.clone());
+        if let Some(elapsed) = call.elapsed {
+            let millis = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
+            fields.insert("duration_ms".to_owned(), Value::from(millis));
+        }
         let name = match &call.outcome {
             Ok(rendered) => {
                 fields.insert("tool_response".to_owned(), rendered.data.clone());

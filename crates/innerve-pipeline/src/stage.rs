@@ -1,6 +1,7 @@
 //! The stages between the steps: what is known of a call at each point, from request to result.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use innerve_permission::{Approval, Approver, Permit, Policy, Reason, Resolution};
 use innerve_protocol::{Message, ToolResult, ToolUse};
@@ -84,6 +85,8 @@ pub(crate) struct Authorized {
 /// A call that ran.
 pub(crate) struct Executed {
     pub(crate) tool: Arc<dyn DynTool>,
+    /// How long it ran, if there is a clock.
+    pub(crate) elapsed: Option<Duration>,
     pub(crate) input: Value,
     pub(crate) outcome: Result<Rendered, ToolError>,
     pub(crate) approval: Option<Approval>,

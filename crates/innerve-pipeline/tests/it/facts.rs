@@ -4,14 +4,17 @@ use std::sync::{Arc, Mutex};
 
 use innerve_permission::facts::{Need, Place};
 use innerve_permission::{CallFacts, PermissionMode, Preview};
-use innerve_pipeline::{HookEventName, HookOutcome, Outcome};
+use innerve_pipeline::{
+    Classifier, ClassifierRequest, ClassifierVerdict, HookEventName, HookOutcome, Outcome,
+};
 use innerve_protocol::ToolResultContent;
 use innerve_tool::{
-    CallContext, Pool, ResultLimit, Tool, ToolBuilder, ToolError, ToolOutput, ToolPool, erase,
+    BoxFuture, CallContext, Pool, ResultLimit, Tool, ToolBuilder, ToolError, ToolOutput, ToolPool,
+    erase,
 };
 use serde_json::{Map, Value, json};
 
-use crate::kit::{Bench, Hooks, Person, Probe, policy, text};
+use crate::kit::{Bench, Hooks, Person, Probe, SECRET, policy, text};
 
 /// A tool that is switched off, and had another name once.
 #[derive(Default)]
@@ -112,5 +115,24 @@ async fn a_server_s_own_limit_counts_up_to_five_hundred_thousand_characters() {
         let chars = text(&settled).chars().count();
         assert!(!settled.result.failed());
         assert_eq!(chars == size, inline, "{limit:?} {size}: {chars}");
+    }
+}
+
+/// A classifier that panics, at once or later, is one that gives no verdict, and step 5 cannot fail a call by it.
+#[tokio::test]
+async fn i2_a_classifier_that_panics_gives_no_verdict() {
+    struct Broken(bool);
+    impl Classifier for Broken {
+        fn start(&self, _: ClassifierRequest) -> BoxFuture<'static, ClassifierVerdict> {
+            assert!(!self.0, "{SECRET}");
+            Box::pin(async { panic!("{SECRET}") })
+        }
+    }
+    for at_once in [true, false] {
+        let mut bench = Bench::in_mode(Probe::asking(), PermissionMode::Auto, &[]);
+        bench.pipeline = bench.pipeline.with_classifier(Arc::new(Broken(at_once)));
+        let settled = bench.path("a").await;
+        assert_eq!(settled.code.as_deref(), Some("permission:no_verdict"));
+        assert!(!format!("{settled:?}").contains(SECRET) && bench.paths().is_empty());
     }
 }

@@ -12,6 +12,7 @@ mod asking;
 mod deny;
 mod early;
 mod facts;
+mod failures;
 mod hooks;
 mod kit;
 mod order;

@@ -29,7 +29,7 @@ async fn i3_a_deny_rule_is_told_by_name_and_advises_no_way_around() {
     assert_eq!(reason(&settled).rule.as_deref(), Some("Agent"));
     assert_eq!(settled.step, Step::HandleRefusal);
     let text = text(&settled);
-    assert!(text.contains("was denied") && text.contains("(rule Agent)"), "{text}");
+    assert!(text.contains("was denied by the session rule `Agent`"), "{text}");
     assert!(text.contains("Do not try to get the same effect in another way"), "{text}");
 }
 
@@ -193,7 +193,7 @@ impl Approver for Silent {
     }
 }
 
-struct Broken;
+pub(crate) struct Broken;
 
 impl Approver for Broken {
     fn ask(&self, _: ApprovalRequest, _: CancellationToken) -> BoxFuture<'_, Answer> {

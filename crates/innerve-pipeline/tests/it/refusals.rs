@@ -27,7 +27,7 @@ const NO_WAY_AROUND: &str = "Do not try to get the same effect in another way";
 #[tokio::test]
 async fn a_rule_is_named_with_the_tool_and_advises_no_way_around() {
     let bench = Bench::in_mode(Probe::default(), PermissionMode::BypassPermissions, &["Agent"]);
-    let told = ["Permission to use Agent was denied", "rule Agent", NO_WAY_AROUND];
+    let told = ["Permission to use Agent was denied by the session rule `Agent`.", NO_WAY_AROUND];
     check(&bench.path("a").await, ReasonKind::Rule, &told);
 }
 
@@ -119,5 +119,5 @@ async fn a_sub_agent_that_nobody_answers_is_told_why_and_goes_on() {
 async fn an_ask_rule_that_nobody_answers_is_named() {
     let bench = Bench::in_mode(Probe::default(), PermissionMode::DontAsk, &[]);
     bench.rules.0.lock().unwrap().rules.push(rule("Agent", Behavior::Ask));
-    check(&bench.path("a").await, ReasonKind::Rule, &["rule Agent", "dontAsk"]);
+    check(&bench.path("a").await, ReasonKind::Rule, &["rule `Agent`", "dontAsk"]);
 }

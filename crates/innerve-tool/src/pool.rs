@@ -15,6 +15,8 @@ pub struct ToolPool {
     base: Arc<[Arc<dyn DynTool>]>,
     removed: Arc<[String]>,
     builtin_count: usize,
+    /// How many of `base` are built-in.
+    base_builtin_count: usize,
 }
 
 /// What goes into a [`ToolPool`].
@@ -51,7 +53,7 @@ impl ToolPool {
         let mut active = Vec::new();
         let mut base = Vec::new();
         let mut removed = Vec::new();
-        let mut builtin_count = 0;
+        let (mut builtin_count, mut base_builtin_count) = (0, 0);
         for (is_builtin, tools) in [(true, sorted(pool.builtins)), (false, sorted(pool.mcp))] {
             for tool in tools {
                 // A built-in tool comes first and wins a clash of names.
@@ -64,10 +66,30 @@ impl ToolPool {
                 } else {
                     removed.push(tool.name().to_owned());
                 }
+                base_builtin_count += usize::from(is_builtin);
                 base.push(tool);
             }
         }
-        Self { active: active.into(), base: base.into(), removed: removed.into(), builtin_count }
+        Self {
+            active: active.into(),
+            base: base.into(),
+            removed: removed.into(),
+            builtin_count,
+            base_builtin_count,
+        }
+    }
+
+    /// The pool with these tools of MCP servers in place of those it has. The built-in ones are the same values in the
+    /// same order, so that what a model is told of them does not change.
+    #[must_use]
+    pub fn with_mcp(&self, mcp: Vec<Arc<dyn DynTool>>, is_denied: impl Fn(&str) -> bool) -> Self {
+        let builtins = self.base.get(..self.base_builtin_count).unwrap_or_default();
+        let is_out = |name: &str| self.removed.iter().any(|removed| removed == name);
+        let own: HashSet<&str> = builtins.iter().map(|tool| tool.name()).collect();
+        Self::assemble(Pool { builtins: builtins.to_vec(), mcp }, |name| {
+            // What was removed stays so: which built-in tools there are is settled when a session begins.
+            if own.contains(name) { is_out(name) } else { is_denied(name) }
+        })
     }
 
     /// The tools that are offered, in order.
@@ -128,11 +150,13 @@ impl ToolPool {
         let mcp = self.active.get(self.builtin_count..).map(kept).unwrap_or_default();
         let builtin_count = builtins.len();
         let active: Vec<_> = builtins.into_iter().chain(mcp).collect();
+        let base_builtins = self.base.get(..self.base_builtin_count).map(kept).unwrap_or_default();
         Self {
             active: active.into(),
             base: kept(&self.base).into(),
             removed: Arc::clone(&self.removed),
             builtin_count,
+            base_builtin_count: base_builtins.len(),
         }
     }
 }

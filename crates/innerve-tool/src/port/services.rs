@@ -2,17 +2,29 @@
 
 use crate::{BoxFuture, ToolError};
 
-/// Sees all tools of the session; bound late, since the pool holds the tool that asks.
+/// Sees the deferred tools of the agent that asks; bound late, since the pool holds the tool that asks.
 pub trait ToolCatalog: Send + Sync {
-    /// All tools that may be searched for.
+    /// All tools that may be searched for, in the order of the pool.
     fn entries(&self) -> Vec<CatalogEntry>;
+
+    /// Waits until no server is still starting that may bring more tools; only for a bounded time.
+    fn settled(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
+    /// What may still bring more tools, or why it does not, a sentence each: servers that start or have failed.
+    fn pending(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// A tool as a search sees it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct CatalogEntry {
     /// Its name.
     pub name: String,
+    /// Its former names.
+    pub aliases: Vec<String>,
     /// Its description.
     pub description: String,
     /// Its input schema.

@@ -145,3 +145,35 @@ fn a_narrowed_pool_knows_nothing_of_what_it_left_out() {
     assert_eq!(found(&narrowed, "Task"), "unknown, near -", "not by its former name either");
     assert_eq!(found(&narrowed, "Bash"), "removed Bash");
 }
+
+#[test]
+fn i12_other_mcp_tools_leave_the_built_in_ones_as_they_are() {
+    let before = pool(&["Read", "Bash"], &["mcp__a__z", "mcp__b__a"]);
+    let after = before.with_mcp(vec![named("mcp__c__x"), named("Read")], |_| false);
+    assert_eq!(after.names(), ["Bash", "Read", "mcp__c__x"]);
+    assert_eq!(after.builtin_count(), 2);
+    let pairs = before.tools().iter().zip(after.tools()).take(2);
+    for (old, new) in pairs {
+        assert!(Arc::ptr_eq(old, new), "{}", old.name());
+    }
+    assert_eq!(found(&after, "mcp__a__z"), "unknown, near -");
+}
+
+#[test]
+fn i3_a_tool_that_joins_later_is_removed_by_a_deny_rule_and_a_removed_one_stays_so() {
+    let before = with_agent(true, "Agent");
+    let after =
+        before.with_mcp(vec![named("mcp__c__x"), named("mcp__c__y")], |name| name == "mcp__c__y");
+    assert_eq!(after.names(), ["Read", "mcp__c__x"]);
+    assert_eq!(found(&after, "mcp__c__y"), "removed mcp__c__y");
+    assert_eq!(found(&after, "Agent"), "removed Agent");
+    assert_eq!(found(&after, "Task"), "removed Agent");
+}
+
+#[test]
+fn a_narrowed_pool_takes_tools_that_join_later_beside_its_own_built_in_ones() {
+    let narrowed = pool(&["Read", "Bash"], &["mcp__a__z"]).narrowed(|tool| tool.name() != "Bash");
+    let after = narrowed.with_mcp(vec![named("mcp__c__x")], |_| false);
+    assert_eq!(after.names(), ["Read", "mcp__c__x"]);
+    assert_eq!(after.builtin_count(), 1);
+}

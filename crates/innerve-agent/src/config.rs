@@ -23,6 +23,8 @@ pub struct AgentConfig {
     pub fallback_models: Vec<String>,
     /// Whether a conversation that gets too long is replaced by a summary.
     pub auto_compact: bool,
+    /// The type of a sub-agent; `None` for the main conversation.
+    pub agent_type: Option<String>,
     /// Safe calls that run at the same time at most.
     pub max_concurrency: usize,
     /// Whether a command that fails cancels the calls that run beside it.
@@ -39,6 +41,7 @@ impl AgentConfig {
             escalated_max_tokens: 64_000,
             max_turns: None,
             max_cost_usd: None,
+            agent_type: None,
             max_total_tokens: None,
             token_target: None,
             fallback_models: Vec::new(),

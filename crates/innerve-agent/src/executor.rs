@@ -72,6 +72,7 @@ impl Executor {
 
     /// Queues a tool use. It does not start before [`Self::launch`].
     pub(crate) fn add(&mut self, requested: Requested) {
+        self.turn.batch.add();
         let index = self.schedule.add(is_concurrency_safe(&self.turn.pool, &requested.tool_use));
         // What can only end in an error is answered at once and holds nothing up.
         let has_tool = matches!(self.turn.pool.find(&requested.tool_use.name), Lookup::Found(_));
@@ -80,6 +81,11 @@ impl Executor {
             self.unscheduled.push(index);
         }
         self.requested.push(requested);
+    }
+
+    /// The response is complete: no more calls will come.
+    pub(crate) fn complete(&self) {
+        self.turn.batch.complete();
     }
 
     /// The calls that may start now; each must be given to [`Self::launch`] once it is in the log.

@@ -38,6 +38,7 @@ impl SessionEnv {
                 name,
                 session_id: self.session_id.to_string(),
                 agent_id: self.agent_id.as_ref().map(ToString::to_string),
+                agent_type: self.config.agent_type.clone(),
                 cwd: policy.cwd.clone(),
                 permission_mode: policy.mode.name(),
                 tool: None,
@@ -98,17 +99,25 @@ impl Looping<'_> {
             self.env.tasks.list().into_iter().filter(|task| task.state == TaskState::Running);
         let tasks: Vec<Value> =
             running.map(|task| json!({ "id": task.id, "description": task.description })).collect();
-        let fields = object(json!({
+        let mut fields = object(json!({
             "stop_hook_active": state.stop_blocks > 0,
             "last_assistant_message": self.result,
             "background_tasks": tasks,
             "session_crons": [],
         }));
+        if self.env.agent_id.is_some() {
+            fields.insert("agent_transcript_path".to_owned(), json!(self.env.log_path()));
+        }
         let heard = self.hear(name, fields).await;
         if let Some(why) = heard.stop {
             return Ok(end(TerminalReason::StopHookPrevented, why));
         }
-        let Some(why) = heard.blocked else { return done() };
+        // Context that is no objection is for the model all the same, which can only read it if it goes on.
+        let words: Vec<String> = heard.blocked.into_iter().chain(heard.context).collect();
+        if words.is_empty() {
+            return done();
+        }
+        let why = words.join("\n\n");
         if state.stop_blocks >= MAX_STOP_BLOCKS {
             let text = format!(
                 "hooks kept the run from ending {MAX_STOP_BLOCKS} times in a row; it ends now"

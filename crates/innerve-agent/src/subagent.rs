@@ -48,6 +48,7 @@ impl Spawner {
         let agent_id = AgentId::new(format!("a{}", (self.parent.new_id)()));
         let config = AgentConfig {
             model: request.model.clone().unwrap_or_else(|| self.parent.config.model.clone()),
+            agent_type: Some(definition.name.to_owned()),
             system: instructions(definition, &self.parent.config.system, &cwd),
             ..(*self.parent.config).clone()
         };

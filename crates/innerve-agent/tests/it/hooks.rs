@@ -29,7 +29,7 @@ impl Hook for Session {
     }
 }
 
-fn hooked(
+pub(crate) fn hooked(
     script: &Arc<Script>,
     say: impl Fn(&HookEvent) -> HookOutcome + Send + Sync + 'static,
 ) -> (World, Arc<Mutex<Vec<HookEvent>>>) {
@@ -40,15 +40,15 @@ fn hooked(
     (world, heard)
 }
 
-fn deny(why: &str) -> HookOutcome {
+pub(crate) fn deny(why: &str) -> HookOutcome {
     HookOutcome { decision: Some(HookDecision::Deny(why.to_owned())), ..HookOutcome::default() }
 }
 
-fn context(text: &str) -> HookOutcome {
+pub(crate) fn context(text: &str) -> HookOutcome {
     HookOutcome { context: vec![text.to_owned()], ..HookOutcome::default() }
 }
 
-fn names(heard: &Mutex<Vec<HookEvent>>) -> Vec<&'static str> {
+pub(crate) fn names(heard: &Mutex<Vec<HookEvent>>) -> Vec<&'static str> {
     heard.lock().unwrap().iter().map(|event| event.name.name()).collect()
 }
 
@@ -94,7 +94,7 @@ async fn a_refused_prompt_is_never_sent() {
 }
 
 #[tokio::test]
-async fn a_hook_keeps_the_run_from_ending_and_gives_up_after_eight_times() {
+async fn f41_a_hook_keeps_the_run_from_ending_and_gives_up_after_eight_times() {
     let script = Script::new((0..9).map(|_| answer("done")).collect());
     let (world, heard) = hooked(&script, |event| match event.name {
         HookEventName::Stop => deny("the tests do not pass"),

@@ -18,8 +18,8 @@ use innerve_pipeline::{
 use innerve_protocol::{ContentBlock, Message, Request, SessionId, ToolResultContent, validate};
 use innerve_tool::port::{Isolation, SubagentOutcome, SubagentRequest, TaskRegistry};
 use innerve_tool::{
-    BoxFuture, CallContext, CancellationToken, DynTool, Pool, ResultLimit, SessionChange, Tool,
-    ToolError, ToolOutput, erase,
+    BoxFuture, CallContext, CancellationToken, DynTool, InterruptBehavior, Pool, ResultLimit,
+    SessionChange, Tool, ToolError, ToolOutput, erase,
 };
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
@@ -88,7 +88,7 @@ impl Board {
 }
 
 /// A tool that does what its input says: `id` is noted, `gate` is waited for, `opens` is opened, `fails`, `panics`,
-/// `size` characters are returned, `cwd` is moved to, `deaf` ignores its cancellation.
+/// `size` characters are returned, `cwd` is moved to, `deaf` ignores its cancellation, `safe` may run beside others.
 pub(crate) struct Scripted {
     pub(crate) name: &'static str,
     pub(crate) safe: bool,
@@ -113,7 +113,13 @@ impl Tool for Scripted {
     }
     fn is_concurrency_safe(&self, input: &Self::Input) -> bool {
         assert!(!input.contains_key("odd"), "a predicate that panics");
-        self.safe
+        self.safe || input.contains_key("safe")
+    }
+    fn interrupt_behavior(&self) -> InterruptBehavior {
+        match self.name {
+            "Read" | "Grep" => InterruptBehavior::Cancel,
+            _ => InterruptBehavior::Block,
+        }
     }
     fn result_limit(&self) -> ResultLimit {
         self.limit

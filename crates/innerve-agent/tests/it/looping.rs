@@ -19,7 +19,7 @@ async fn run(responses: Vec<Vec<Say>>) -> (Ran, Arc<Script>) {
 }
 
 #[tokio::test]
-async fn an_answer_without_calls_is_one_request_and_completes() {
+async fn f33_an_answer_without_calls_is_one_request_and_completes() {
     let (ran, script) = run(vec![answer("Done.")]).await;
     assert_eq!(ran.reason(), TerminalReason::Completed);
     assert_eq!(ran.summary.result, "Done.");
@@ -41,7 +41,7 @@ async fn tools_are_run_and_their_results_sent() {
 }
 
 #[tokio::test]
-async fn after_max_turns_rounds_no_request_is_sent() {
+async fn f34_after_max_turns_rounds_no_request_is_sent() {
     let again = || response([call("a", "Read", json!({}))]);
     let script = Script::new(vec![again(), again()]);
     let mut world = World::new(&script);
@@ -53,7 +53,7 @@ async fn after_max_turns_rounds_no_request_is_sent() {
 }
 
 #[tokio::test]
-async fn a_first_cut_sends_the_same_request_with_a_larger_limit() {
+async fn f35_a_first_cut_sends_the_same_request_with_a_larger_limit() {
     let (ran, script) =
         run(vec![cut([text("Half a"), stop(StopReason::MaxTokens)]), answer("Half a sentence.")])
             .await;
@@ -65,7 +65,7 @@ async fn a_first_cut_sends_the_same_request_with_a_larger_limit() {
 }
 
 #[tokio::test]
-async fn three_further_cuts_are_recovered_and_the_fourth_surfaces() {
+async fn f36_three_further_cuts_are_recovered_and_the_fourth_surfaces() {
     let part = |words: &str| cut([text(words), stop(StopReason::MaxTokens)]);
     let (ran, script) =
         run(vec![part("zero"), part("one"), part("two"), part("three"), part("four")]).await;
@@ -108,7 +108,7 @@ async fn finished_calls_of_a_cut_response_are_run() {
 }
 
 #[tokio::test]
-async fn a_paused_turn_is_sent_back_as_it_is() {
+async fn f47_a_paused_turn_is_sent_back_as_it_is() {
     let pause = || cut([text("Searching"), stop(StopReason::PauseTurn)]);
     let (ran, script) = run(vec![pause(), answer("found")]).await;
     assert_eq!(ran.transitions(), [Transition::PauseTurn]);
@@ -145,7 +145,6 @@ async fn an_error_before_any_block_ends_the_run_and_the_conversation_can_go_on()
     for (class, reason) in [
         (ErrorClass::Auth, TerminalReason::ModelError),
         (ErrorClass::Overloaded, TerminalReason::ModelError),
-        (ErrorClass::Overflow, TerminalReason::PromptTooLong),
         (ErrorClass::Media, TerminalReason::ImageError),
     ] {
         let script = Script::new(vec![fail(class), answer("Now.")]);
@@ -258,7 +257,7 @@ async fn i7_a_retry_after_a_finished_call_against_the_contract_runs_nothing_twic
 }
 
 #[tokio::test]
-async fn at_the_cost_limit_no_request_is_sent() {
+async fn f46_at_the_cost_limit_no_request_is_sent() {
     let script =
         Script::new(vec![response([usage(1_000_000, 1_000_000), call("a", "Read", json!({}))])]);
     let mut world = World::new(&script);

@@ -12,11 +12,14 @@
 
 mod chaos;
 mod classifier;
+mod compaction;
 mod hooks;
+mod interrupts;
 mod journal;
 mod kit;
 mod log;
 mod looping;
+mod recovery;
 mod resume;
 mod script;
 mod subagents;

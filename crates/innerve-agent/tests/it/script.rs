@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use futures_util::{StreamExt as _, stream};
 use innerve_model::{ErrorClass, EventStream, Model, ModelError};
 use innerve_protocol::{
-    Capabilities, ContentBlock, Message, Request, RetryNotice, StopReason, StreamEvent, ToolUse,
-    Usage, validate, validate_request,
+    Capabilities, ContentBlock, Message, Request, RetryNotice, StopReason, StreamEvent, ToolChoice,
+    ToolUse, Usage, validate, validate_request,
 };
 use serde_json::{Map, Value};
 use tokio::sync::Notify;
@@ -67,6 +67,12 @@ impl Script {
         assert!(left.iter().all(|left| *left == 0), "responses that nobody asked for: {left:?}");
     }
 
+    /// How many requests asked for a summary.
+    pub(crate) fn summaries(&self) -> usize {
+        let requests = self.requests.lock().unwrap();
+        requests.iter().filter(|request| request.tool_choice == Some(ToolChoice::None)).count()
+    }
+
     /// What an API would have refused.
     pub(crate) fn problems(&self) -> Vec<String> {
         self.problems.lock().unwrap().clone()
@@ -78,7 +84,12 @@ impl Script {
         let more = validate_request(request, &capabilities());
         found.extend(more.iter().map(|violation| violation.text.clone()));
         let mut requests = self.requests.lock().unwrap();
-        let earlier = requests.iter().rev().find(|earlier| begins(earlier) == begins(request));
+        // A request for a summary is the end of its line, and another model gets no foreign thinking.
+        let earlier = requests.iter().rev().find(|earlier| {
+            begins(earlier) == begins(request)
+                && earlier.tool_choice.is_none()
+                && earlier.model == request.model
+        });
         if let Some(earlier) = earlier
             && let Some(difference) = difference(earlier, request)
         {

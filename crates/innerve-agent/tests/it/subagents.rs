@@ -123,7 +123,7 @@ async fn agents_nest_three_deep_and_no_deeper() {
 }
 
 #[tokio::test]
-async fn the_spawner_itself_refuses_at_the_limits() {
+async fn f99_the_spawner_itself_refuses_at_the_limits() {
     let script = family(json!({ "prompt": "child" }), Vec::new());
     let world = World::new(&script);
     let mut env = world.env();

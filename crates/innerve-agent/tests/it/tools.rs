@@ -82,7 +82,7 @@ async fn safe_calls_run_side_by_side() {
 }
 
 #[tokio::test]
-async fn at_most_ten_run_at_once() {
+async fn f50_at_most_ten_run_at_once() {
     let parts: Vec<_> =
         (0..15).map(|number| ("Read", json!({ "gate": format!("{number}") }))).collect();
     let script = Script::new(vec![response([calls(&parts)]), answer("end")]);
@@ -99,7 +99,7 @@ async fn at_most_ten_run_at_once() {
 }
 
 #[tokio::test]
-async fn unsafe_calls_run_alone_and_nothing_overtakes_them() {
+async fn f49_unsafe_calls_run_alone_and_nothing_overtakes_them() {
     let (world, _) = round(&[
         ("Read", json!({})),
         ("Read", json!({})),
@@ -122,7 +122,7 @@ async fn unsafe_calls_run_alone_and_nothing_overtakes_them() {
 }
 
 #[tokio::test]
-async fn a_safe_call_behind_a_waiting_unsafe_one_waits_too() {
+async fn f54_a_safe_call_behind_a_waiting_unsafe_one_waits_too() {
     let script = Script::new(vec![
         response([calls(&[
             ("Read", json!({ "gate": "read" })),
@@ -145,7 +145,7 @@ async fn a_safe_call_behind_a_waiting_unsafe_one_waits_too() {
 }
 
 #[tokio::test]
-async fn i2_a_call_whose_safety_cannot_be_told_runs_alone() {
+async fn i2_f51_a_call_whose_safety_cannot_be_told_runs_alone() {
     let (world, ran) =
         round(&[("Read", json!({})), ("Read", json!({ "odd": true })), ("Read", json!({}))]).await;
     assert_eq!(world.board.most_at_once(), 1);
@@ -153,7 +153,7 @@ async fn i2_a_call_whose_safety_cannot_be_told_runs_alone() {
 }
 
 #[tokio::test]
-async fn i7_results_are_sent_in_the_order_of_the_calls_whatever_ended_first() {
+async fn i7_f52_results_are_sent_in_the_order_of_the_calls_whatever_ended_first() {
     let parts =
         [("Read", json!({ "gate": "a" })), ("Read", json!({ "gate": "b" })), ("Read", json!({}))];
     let script = Script::new(vec![response([calls(&parts)]), answer("end")]);
@@ -173,7 +173,7 @@ async fn i7_results_are_sent_in_the_order_of_the_calls_whatever_ended_first() {
 }
 
 #[tokio::test]
-async fn what_can_only_end_in_an_error_is_answered_at_once() {
+async fn f55_what_can_only_end_in_an_error_is_answered_at_once() {
     let script = Script::new(vec![
         response([
             call("a", "Edit", json!({ "gate": "edit" })),
@@ -247,7 +247,7 @@ async fn i7_a_maker_of_ids_that_repeats_itself_or_makes_illegal_ones_hangs_nothi
 }
 
 #[tokio::test]
-async fn a_move_holds_once_nothing_runs_beside_it() {
+async fn f57_a_move_holds_once_nothing_runs_beside_it() {
     let (world, ran) = round(&[
         ("Read", json!({ "cwd": "/repo/x" })),
         ("Read", json!({ "cwd": "/repo/y" })),
@@ -286,7 +286,7 @@ async fn a_tool_s_error_and_panic_are_results_and_the_run_goes_on() {
 }
 
 #[tokio::test]
-async fn a_rejection_without_a_comment_ends_the_turn_and_queued_calls_are_not_executed() {
+async fn f60_a_rejection_without_a_comment_ends_the_turn_and_queued_calls_are_not_executed() {
     let script = Script::new(vec![response([calls(&[
         ("Ask", json!({})),
         ("Edit", json!({})),
@@ -321,7 +321,7 @@ async fn a_rejection_with_a_comment_goes_on() {
 }
 
 #[tokio::test]
-async fn i7_an_abort_keeps_what_has_ended_and_says_of_the_rest_that_it_was_interrupted() {
+async fn i7_f42_an_abort_keeps_what_has_ended_and_says_of_the_rest_that_it_was_interrupted() {
     let script = Script::new(vec![
         response([calls(&[
             ("Read", json!({ "gate": "a" })),

@@ -29,8 +29,8 @@ const TURN: f64 = 2.0;
 const GROWTH: f64 = 0.25;
 /// The most kilobytes of the first request: instructions and tools.
 const REQUEST: f64 = 16.0;
-/// The most bytes of memory per byte of conversation.
-const MEMORY: f64 = 4.0;
+/// The most megabytes of memory after all turns.
+const MEMORY: f64 = 40.0;
 
 /// Runs the program against a server that plays a model.
 pub(super) fn measure(shell: &Shell, workspace: &Workspace) -> Result<Measured> {
@@ -64,8 +64,9 @@ pub(super) fn measure(shell: &Shell, workspace: &Workspace) -> Result<Measured> 
         Figure::new("loop: the request of turn 1,000", kilobytes(late.bytes), "kB"),
         Figure::new("loop: its first byte to its last", millis(late.lasts), "ms"),
         Figure::new("loop: memory at turn 100", kilobytes(early.memory) / 1e3, "MB"),
-        Figure::new("loop: memory at turn 1,000", kilobytes(late.memory) / 1e3, "MB"),
-        Figure::new("loop: memory grown per history grown", memory / history, "x").at_most(MEMORY),
+        Figure::new("loop: memory at turn 1,000", kilobytes(late.memory) / 1e3, "MB")
+            .at_most(MEMORY),
+        Figure::new("loop: memory grown per history grown", memory / history, "x"),
     ]))
 }
 

@@ -16,6 +16,7 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
 use axum::serve::ListenerExt as _;
 use innerve_protocol::{Message, ToolResult};
 use serde_json::{Value, json};
@@ -73,10 +74,40 @@ impl Seen {
     }
 }
 
+/// What the server says.
+enum Script {
+    /// These, in order.
+    Replies(VecDeque<Reply>),
+    /// Whatever the conversation calls for.
+    By(Box<dyn FnMut(&Seen) -> Reply + Send>),
+}
+
+impl Script {
+    fn reply(&mut self, seen: &Seen) -> Option<Reply> {
+        match self {
+            Self::Replies(replies) => replies.pop_front(),
+            Self::By(answer) => Some(answer(seen)),
+        }
+    }
+
+    fn left(&self) -> usize {
+        match self {
+            Self::Replies(replies) => replies.len(),
+            Self::By(_) => 0,
+        }
+    }
+}
+
+impl std::fmt::Debug for Script {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{} replies left", self.left())
+    }
+}
+
 #[derive(Debug)]
 struct Shared {
     wire: Wire,
-    script: VecDeque<Reply>,
+    script: Script,
     seen: Vec<Seen>,
     violations: Vec<String>,
 }
@@ -92,7 +123,17 @@ pub struct ModelServer {
 
 impl ModelServer {
     pub(crate) fn start(wire: Wire, script: impl IntoIterator<Item = Reply>) -> Self {
-        let script = script.into_iter().collect();
+        Self::serve(wire, Script::Replies(script.into_iter().collect()))
+    }
+
+    pub(crate) fn start_by(
+        wire: Wire,
+        answer: impl FnMut(&Seen) -> Reply + Send + 'static,
+    ) -> Self {
+        Self::serve(wire, Script::By(Box::new(answer)))
+    }
+
+    fn serve(wire: Wire, script: Script) -> Self {
         let shared = Shared { wire, script, seen: Vec::new(), violations: Vec::new() };
         let shared = Arc::new(Mutex::new(shared));
         let (stop, stopped) = tokio::sync::oneshot::channel();
@@ -109,7 +150,10 @@ impl ModelServer {
                     stream.set_nodelay(true).expect("a socket");
                     stream.set_zero_linger().expect("a socket");
                 });
-                let router = Router::new().fallback(answer).with_state(state);
+                let router = Router::new()
+                    .route("/v1/models", get(models))
+                    .fallback(answer)
+                    .with_state(state);
                 tokio::select! {
                     ended = axum::serve(listener, router) => ended.expect("the server runs"),
                     _ = stopped => {}
@@ -123,6 +167,11 @@ impl ModelServer {
     /// What the server has been asked so far.
     pub fn seen(&self) -> Vec<Seen> {
         self.lock().seen.clone()
+    }
+
+    /// Forgets what it has been asked, and gives it.
+    pub fn take_seen(&self) -> Vec<Seen> {
+        std::mem::take(&mut self.lock().seen)
     }
 
     /// The n-th request, from 0.
@@ -177,7 +226,7 @@ impl Drop for ModelServer {
         }
         let shared = self.lock();
         assert!(shared.violations.is_empty(), "the program broke a rule: {:#?}", shared.violations);
-        let left = shared.script.len();
+        let left = shared.script.left();
         assert_eq!(left, 0, "the program did not ask for the last {left} replies");
     }
 }
@@ -205,14 +254,10 @@ async fn answer(
         if shared.wire == Wire::Anthropic && problems.is_empty() {
             problems.extend(anthropic::violations(&body));
         }
-        shared.seen.push(Seen {
-            at: Instant::now(),
-            path: uri.path().to_owned(),
-            headers,
-            body,
-            messages,
-        });
-        let reply = if problems.is_empty() { shared.script.pop_front() } else { None };
+        let seen =
+            Seen { at: Instant::now(), path: uri.path().to_owned(), headers, body, messages };
+        let reply = if problems.is_empty() { shared.script.reply(&seen) } else { None };
+        shared.seen.push(seen);
         let Some(reply) = reply else {
             if problems.is_empty() {
                 problems.push("there are more requests than replies in the script".to_owned());
@@ -233,6 +278,20 @@ async fn answer(
             frames::stream(frames, reply.chunk)
         }
     }
+}
+
+/// The list of models, for who has the key.
+async fn models(headers: HeaderMap) -> Response {
+    let bears = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let bearer = format!("Bearer {KEY}");
+    if bears("x-api-key") != Some(KEY) && bears("authorization") != Some(bearer.as_str()) {
+        let error = json!({ "type": "authentication_error", "message": "invalid key" });
+        let body = json!({ "type": "error", "error": error }).to_string();
+        return (StatusCode::UNAUTHORIZED, [("content-type", "application/json")], body)
+            .into_response();
+    }
+    let list = json!({ "data": [{ "id": "scripted" }, { "id": "claude-sonnet-5" }] }).to_string();
+    ([("content-type", "application/json")], list).into_response()
 }
 
 fn refusal(text: &str) -> Response {

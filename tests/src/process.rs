@@ -219,6 +219,14 @@ impl Running {
         kill_process(id, signal).expect("the program runs");
     }
 
+    /// Kills it by `kill -9`, if it still runs; says whether it did.
+    pub fn kill(mut self) -> bool {
+        let ran = self.child.try_wait().expect("a child").is_none();
+        self.child.kill().expect("a child");
+        self.child.wait().expect("a child");
+        ran
+    }
+
     /// The most memory that the program itself has held so far, in bytes (`VmHWM` of Linux).
     pub fn peak_memory(&self) -> u64 {
         let status =

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::PATIENCE;
-use crate::model::{ModelServer, Reply, Wire};
+use crate::model::{ModelServer, Reply, Seen, Wire};
 use crate::process::Innerve;
 
 /// A home, a workspace and a temporary directory, all gone with the value; so are processes that were left in them.
@@ -92,6 +92,15 @@ impl World {
     /// A model that answers by this script.
     pub fn model(&self, wire: Wire, script: impl IntoIterator<Item = Reply>) -> ModelServer {
         ModelServer::start(wire, script)
+    }
+
+    /// A model that answers by a function of what it is asked.
+    pub fn model_by(
+        &self,
+        wire: Wire,
+        answer: impl FnMut(&Seen) -> Reply + Send + 'static,
+    ) -> ModelServer {
+        ModelServer::start_by(wire, answer)
     }
 
     /// All files below the root with this name, sorted.

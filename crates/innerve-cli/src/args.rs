@@ -1,15 +1,24 @@
 //! The command line: verbs, flags and their help.
 
+mod doctor;
 mod rules;
+mod sessions;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use innerve_permission::PermissionMode;
 
+use crate::telemetry::LogArguments;
+
+pub(crate) use doctor::{CompletionsArguments, DoctorArguments, Page};
 pub(crate) use rules::{
     HookArguments, HookHost, RulesArguments, RulesLintArguments, RulesListArguments,
     RulesReplayArguments, RulesTestArguments, RulesVerb,
+};
+pub(crate) use sessions::{
+    ExportFormat, SessionsArguments, SessionsForkArguments, SessionsListArguments,
+    SessionsShowArguments, SessionsUndoArguments, SessionsVerb,
 };
 
 /// A coding agent at your terminal, and a permission check for others.
@@ -26,6 +35,8 @@ pub(crate) struct Arguments {
     pub(crate) verb: Option<Verb>,
     #[command(flatten)]
     pub(crate) chat: SessionArguments,
+    #[command(flatten)]
+    pub(crate) log: LogArguments,
 }
 
 #[derive(Debug, Subcommand)]
@@ -46,6 +57,12 @@ pub(crate) enum Verb {
     Rules(Box<RulesArguments>),
     /// Answers the permission hook of another agent.
     Hook(HookArguments),
+    /// Lists, shows, forks, exports and undoes past sessions.
+    Sessions(SessionsArguments),
+    /// Looks at settings, model, programs and terminal, and says how to mend what is wrong.
+    Doctor(Box<DoctorArguments>),
+    /// Prints a completion script for a shell, or the manual page.
+    Completions(CompletionsArguments),
 }
 
 /// Where the policy comes from.
@@ -121,9 +138,12 @@ pub(crate) struct SessionArguments {
     /// Goes on with the latest session of this directory.
     #[arg(long = "continue", conflicts_with = "resume")]
     pub(crate) continue_latest: bool,
-    /// Goes on with this session.
+    /// Goes on with this session; the beginning of its id is enough if no other begins so.
     #[arg(long, value_name = "ID")]
     pub(crate) resume: Option<String>,
+    /// With --continue or --resume: goes on in a copy and leaves the session as it is.
+    #[arg(long)]
+    pub(crate) fork: bool,
 }
 
 #[derive(Debug, Args)]
@@ -135,6 +155,9 @@ pub(crate) struct RunArguments {
     pub(crate) prompt: Option<String>,
     #[command(flatten)]
     pub(crate) session: SessionArguments,
+    /// A tool that answers in place of a person what would be asked, such as `mcp__desk__approve`.
+    #[arg(long, value_name = "TOOL")]
+    pub(crate) permission_prompt_tool: Option<String>,
     /// What goes to standard output: the answer, one JSON object, or one JSON object per event.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) output: OutputFormat,

@@ -3,11 +3,11 @@
 use std::io::{self, Write as _};
 use std::sync::Arc;
 
-use innerve_agent::Agent;
+use innerve_agent::{Agent, PastSession};
 use innerve_protocol::ContentBlock;
 
 use crate::args::{OutputFormat, SessionArguments};
-use crate::converse::follow;
+use crate::converse::{follow, resumed};
 use crate::exit::{Exit, Failure};
 use crate::interrupts::Interrupts;
 use crate::output::{BOLD, DIM, note, warn};
@@ -36,9 +36,15 @@ pub(crate) async fn chat(arguments: SessionArguments) -> Result<Exit, Failure> {
         "{BOLD}innerve{BOLD:#} {DIM}{}; /exit or Ctrl-D ends, Ctrl-C stops an answer{DIM:#}",
         chosen.name
     ));
-    let env = workplace.session(chosen, &arguments, None, Watch::Nothing)?;
+    let resumed = resumed(&workplace, &arguments)?;
+    let id = resumed.as_ref().map(PastSession::id);
+    let env = workplace.session(chosen, &arguments, id.as_deref(), Watch::Nothing)?;
     let mut reload = workplace.reload(&env.policy, &arguments.policy);
-    let agent = Agent::start(env).map_err(|error| Failure::new(error.to_string()))?;
+    let agent = match resumed {
+        None => Agent::start(env),
+        Some(past) => Agent::resume(env, past),
+    }
+    .map_err(|error| Failure::new(error.to_string()))?;
     let mut interrupts = Interrupts::listen()?;
     loop {
         ask_for_line().map_err(|error| Failure::new(format!("standard error failed: {error}")))?;

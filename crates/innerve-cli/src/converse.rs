@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use innerve_agent::{Agent, AgentEvent, Run, TerminalReason, Transcript};
+use innerve_agent::{Agent, AgentEvent, PastSession, Run, TerminalReason};
 use innerve_protocol::ContentBlock;
 
 use crate::args::{OutputFormat, SessionArguments};
@@ -14,11 +14,26 @@ use crate::provider::Chosen;
 use crate::sessions;
 use crate::wire::{Reload, Watch, Workplace};
 
+/// What is to be done.
+pub(crate) struct Task {
+    /// What a person wrote.
+    pub(crate) prompt: String,
+    /// What they piped in beside it.
+    pub(crate) piped: Option<String>,
+}
+
+impl Task {
+    /// A task without anything beside it.
+    pub(crate) fn new(prompt: impl Into<String>) -> Self {
+        Self { prompt: prompt.into(), piped: None }
+    }
+}
+
 /// Does one task in a workplace and prints it.
 pub(crate) async fn converse(
     workplace: Workplace,
     chosen: Chosen,
-    prompt: String,
+    task: Task,
     session: &SessionArguments,
     output: OutputFormat,
 ) -> Result<Exit, Failure> {
@@ -26,45 +41,55 @@ pub(crate) async fn converse(
         warn(warning);
     }
     let resumed = resumed(&workplace, session)?;
-    let id = resumed.as_ref().map(|transcript| transcript.session_id.clone());
+    let id = resumed.as_ref().map(PastSession::id);
     let env = workplace.session(chosen, session, id.as_deref(), Watch::Nothing)?;
     let mut reload = workplace.reload(&env.policy, &session.policy);
     let agent = match resumed {
         None => Agent::start(env),
-        Some(transcript) => Agent::resume(env, transcript),
+        Some(past) => Agent::resume(env, past),
     }
     .map_err(|error| Failure::new(error.to_string()))?;
     let mut interrupts = Interrupts::listen()?;
-    let mut run = agent.run(vec![ContentBlock::text(prompt)]);
+    let mut run = agent.run_with(
+        vec![ContentBlock::text(task.prompt)],
+        task.piped.into_iter().map(ContentBlock::text).collect(),
+    );
     let exit = follow(&mut run, output, &mut interrupts, &mut reload).await;
     for notice in agent.close("other").await {
         warn(&notice);
     }
     workplace.close();
-    exit
+    match workplace.fatal() {
+        Some(failure) => Err(failure),
+        None => exit,
+    }
 }
 
-fn resumed(
+/// The session to go on with, taken before anything of it is read.
+pub(crate) fn resumed(
     workplace: &Workplace,
     session: &SessionArguments,
-) -> Result<Option<Transcript>, Failure> {
+) -> Result<Option<PastSession>, Failure> {
+    let sessions = &workplace.sessions;
     let folder = match (&session.resume, session.continue_latest) {
-        (Some(id), _) => sessions::find(&workplace.sessions, id)?,
-        (None, true) => sessions::latest(&workplace.sessions)?,
+        (Some(id), _) => sessions::find(sessions, id)?,
+        (None, true) => sessions::latest(sessions)?,
+        (None, false) if session.fork => {
+            return Err(Failure::usage(
+                "--fork copies a session: say which by --continue or --resume",
+            ));
+        }
         (None, false) => return Ok(None),
     };
-    let (transcript, quarantined) = Transcript::load(&folder.join("log.jsonl"))
-        .map_err(|error| Failure::new(error.to_string()))?;
-    for line in quarantined {
-        warn(&format!(
-            "line {} of the session's log cannot be read and is left out: {}",
-            line.line, line.problem
-        ));
-    }
-    for tool_use in &transcript.interrupted {
+    let past = sessions::take(&folder)?;
+    for tool_use in &past.transcript().interrupted {
         warn(&format!("the session ended while {} ran; it may have had effects", tool_use.name));
     }
-    Ok(Some(transcript))
+    if !session.fork {
+        return Ok(Some(past));
+    }
+    let id = sessions::fork_of(&past, sessions)?;
+    sessions::take(&sessions.join(id)).map(Some)
 }
 
 /// How often settings files are looked at while a task runs.

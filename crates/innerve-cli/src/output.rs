@@ -102,6 +102,11 @@ pub(crate) fn diff_lines(diff: &Diff) -> Vec<String> {
     lines
 }
 
+/// Prints a line on standard output.
+pub(crate) fn print_line(line: &str) -> io::Result<()> {
+    writeln!(anstream::stdout(), "{line}")
+}
+
 /// Prints one JSON object on a line of its own on standard output.
 pub(crate) fn print_json(value: &impl Serialize) -> io::Result<()> {
     let mut output = io::stdout().lock();

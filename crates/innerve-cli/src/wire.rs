@@ -1,16 +1,19 @@
 //! Puts the crates together: settings, tools, pipeline and session of one directory.
 
+mod approval;
+mod auto;
 mod hidden;
 mod ledger;
 mod reload;
 mod tools;
+mod web;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use innerve_agent::{
-    AgentConfig, ResultFiles, RuleSaver, SessionEnv, SharedPolicy, Surroundings, Tasks,
+    AgentConfig, Journal, ResultFiles, RuleSaver, SessionEnv, SharedPolicy, Surroundings, Tasks,
     default_system_prompt, random_id,
 };
 use innerve_builtins::host::HostClock;
@@ -29,8 +32,10 @@ use crate::instructions;
 use crate::output::warn;
 use crate::provider::Chosen;
 use crate::settings::{self, Found};
+use crate::telemetry;
 use crate::terminal::{AtTerminal, Keyboard};
 use crate::trace::Trace;
+use approval::Fatal;
 pub(crate) use reload::Reload;
 use tools::{BuiltinTools, Reading};
 
@@ -46,6 +51,9 @@ pub(crate) struct Workplace {
     saver: Option<Arc<dyn RuleSaver>>,
     watcher: Option<Watcher>,
     bypass_disabled: bool,
+    auto_disabled: bool,
+    prompt_tool: Option<String>,
+    fatal: Fatal,
     tasks: Arc<Tasks>,
     cancellation: CancellationToken,
 }
@@ -90,24 +98,22 @@ impl Workplace {
             saver,
             watcher,
             bypass_disabled,
+            auto_disabled,
         } = found;
-        let slug: String = cwd
-            .to_string_lossy()
-            .chars()
-            .map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' })
-            .take(200)
-            .collect();
         policy.headless = true;
         Self {
             policy,
             warnings: warnings.iter().map(warning_text).collect(),
             disk,
-            sessions: locations.state_dir().join("projects").join(slug),
+            sessions: sessions_of(&locations.state_dir(), cwd),
             config: locations.config_dir(),
             layers,
             saver,
             watcher,
             bypass_disabled,
+            auto_disabled,
+            prompt_tool: None,
+            fatal: Fatal::default(),
             tasks: Arc::default(),
             cancellation: CancellationToken::new(),
         }
@@ -115,6 +121,12 @@ impl Workplace {
 
     /// Starts in this mode. What the person who starts the program chooses is available.
     pub(crate) fn set_mode(&mut self, mode: PermissionMode) {
+        if mode == PermissionMode::Auto && self.auto_disabled {
+            let text = "mode auto is disabled by settings (disableAutoMode): mode default is taken";
+            self.warnings.push(text.to_owned());
+            self.policy.mode = PermissionMode::Default;
+            return;
+        }
         self.policy.mode = mode;
         let bypasses = mode == PermissionMode::BypassPermissions;
         self.policy.bypass_available |= bypasses && !self.bypass_disabled;
@@ -179,6 +191,8 @@ impl Workplace {
         let mut policy = self.policy.clone();
         policy.plan_file = Some(folder.join("plan.md"));
         let pipeline = self.pipeline(&folder, watch, &mut policy);
+        let spending = Arc::default();
+        let classifier = self.classifier(&chosen, &spending, &mut policy);
         let cwd = &self.policy.cwd;
         let surroundings = Surroundings {
             cwd: cwd.clone(),
@@ -193,7 +207,13 @@ impl Workplace {
         config.fallback_models.clone_from(&arguments.model.fallback_model);
         let policy = Arc::new(self.shared(policy));
         let results = SessionEnv::results_folder(&folder);
-        let tools = self.tools(results, Reading::Tracked, Arc::clone(&policy) as _);
+        let journal = Arc::new(Journal::new(&folder));
+        let tools = self
+            .tools(results, Reading::Tracked, Arc::clone(&policy) as _)
+            .with_journal(Arc::clone(&journal) as _)
+            .with_small_model(web::small_model(&chosen.model, &spending));
+        let tools = Arc::new(tools);
+        let pipeline = self.with_prompt_tool(pipeline, &tools, &policy)?;
         Ok(SessionEnv {
             session_id: SessionId::new(session_id),
             agent_id: None,
@@ -202,10 +222,12 @@ impl Workplace {
             model: chosen.model,
             pipeline,
             policy,
-            tools: Arc::new(tools),
+            tools,
             tasks: Arc::clone(&self.tasks) as _,
+            journal: Some(journal),
+            classifier,
             denials: Arc::default(),
-            spending: Arc::default(),
+            spending,
             running_agents: Arc::default(),
             cancellation: self.cancellation.clone(),
             new_id: Arc::new(random_id),
@@ -218,6 +240,7 @@ impl Workplace {
         self.may_start()?;
         let folder = self.sessions.join("calls");
         let mut policy = self.policy.clone();
+        Self::without_classifier(&mut policy);
         let pipeline = self.pipeline(&folder, watch, &mut policy);
         let policy = Arc::new(self.shared(policy));
         let results = SessionEnv::results_folder(&folder);
@@ -231,7 +254,8 @@ impl Workplace {
         let results = ResultFiles::new(SessionEnv::results_folder(folder));
         let mut pipeline = Pipeline::new(Arc::clone(&self.disk))
             .with_results(Arc::new(results))
-            .with_clock(Arc::new(HostClock));
+            .with_clock(Arc::new(HostClock))
+            .with_naming(telemetry::naming());
         let (hooks, odd) = Hooks::new(&self.layers, self.hook_session(folder));
         for warning in &odd {
             warn(&warning_text(warning));
@@ -243,6 +267,7 @@ impl Workplace {
             pipeline = pipeline.with_approver(Arc::new(AtTerminal::new(keyboard)));
             policy.headless = false;
         }
+        policy.headless &= self.prompt_tool.is_none();
         match watch {
             Watch::Nothing => pipeline,
             Watch::Trace => pipeline.with_observer(Arc::new(Trace)),
@@ -302,8 +327,25 @@ fn current_dir() -> Result<PathBuf, Failure> {
     })
 }
 
+/// The folder that holds the sessions of a directory.
+fn sessions_of(state: &Path, cwd: &Path) -> PathBuf {
+    let slug: String = cwd
+        .to_string_lossy()
+        .chars()
+        .map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' })
+        .take(200)
+        .collect();
+    state.join("projects").join(slug)
+}
+
+/// The folder that holds the sessions of the current directory.
+pub(crate) fn sessions_folder() -> Result<PathBuf, Failure> {
+    let cwd = current_dir()?;
+    Ok(sessions_of(&settings::locations(&cwd)?.state_dir(), &cwd))
+}
+
 /// Sortable by time, and safe as a folder's name.
-fn new_session_id() -> String {
+pub(crate) fn new_session_id() -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let tail: String = random_id().chars().take(6).collect();
     format!("{}-{tail}", stamp(seconds))
@@ -313,6 +355,13 @@ fn today() -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (year, month, day) = civil(seconds / 86_400);
     format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// A point in time in UTC, for people.
+pub(crate) fn date_and_time(seconds: u64) -> String {
+    let (year, month, day) = civil(seconds / 86_400);
+    let (hour, minute) = (seconds / 3_600 % 24, seconds / 60 % 60);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
 }
 
 fn stamp(seconds: u64) -> String {

@@ -9,19 +9,20 @@ use innerve_builtins::edit::StaleEdits;
 use innerve_builtins::host::{DiskSpool, HostClock, HostFiles, HostProcesses, MemoryLedger};
 use innerve_builtins::{FileAccess, Hidden, Host, builtins};
 use innerve_tool::port::{
-    AgentType, FileLedger, SubagentError, SubagentOutcome, SubagentRequest, SubagentSpawner,
-    TaskRegistry,
+    AgentType, ChangeJournal, FileLedger, SmallModel, SubagentError, SubagentOutcome,
+    SubagentRequest, SubagentSpawner, TaskRegistry, WebSearcher,
 };
 use innerve_tool::{BoxFuture, CallContext, Pool};
 
 use super::ledger::Assumed;
+use super::web;
 
 /// Whether files must be read before they are edited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reading {
     /// What each agent has read is kept.
     Tracked,
-    /// Whoever makes the call has seen the files.
+    /// Whoever makes the call has seen the files. There is no session either that could wait for work in the background.
     Assumed,
 }
 
@@ -31,6 +32,8 @@ pub(super) struct BuiltinTools {
     reading: Reading,
     /// Shared by all agents, so that no two write one file at the same time.
     files: FileAccess,
+    small_model: Option<Arc<dyn SmallModel>>,
+    searcher: Option<Arc<dyn WebSearcher>>,
 }
 
 impl BuiltinTools {
@@ -39,36 +42,52 @@ impl BuiltinTools {
         if let Some(hidden) = hidden {
             files = files.with_hidden(hidden);
         }
-        Self { results, reading, files }
+        Self { results, reading, files, small_model: None, searcher: web::searcher() }
+    }
+
+    /// Notes what files were before they are changed.
+    pub(super) fn with_journal(mut self, journal: Arc<dyn ChangeJournal>) -> Self {
+        self.files = self.files.with_journal(journal);
+        self
+    }
+
+    /// Lets a model answer questions about pages.
+    pub(super) fn with_small_model(mut self, model: Option<Arc<dyn SmallModel>>) -> Self {
+        self.small_model = model;
+        self
     }
 
     /// The tools of a call outside any conversation.
     pub(super) fn pool_without_agents(&self, tasks: &Arc<Tasks>) -> Pool {
+        self.tools(&Self::seat_without_agents(tasks))
+    }
+
+    /// Where no sub-agent can be started.
+    pub(super) fn seat_without_agents(tasks: &Arc<Tasks>) -> Seat {
         let spawner = Arc::new(NoAgents);
-        self.tools(&Seat {
-            agent_id: None,
-            depth: 0,
-            spawner,
-            tasks: Arc::clone(tasks) as Arc<dyn TaskRegistry>,
-        })
+        let tasks = Arc::clone(tasks) as Arc<dyn TaskRegistry>;
+        Seat { agent_id: None, depth: 0, spawner, tasks }
     }
 }
 
 impl ToolFactory for BuiltinTools {
     fn tools(&self, seat: &Seat) -> Pool {
-        let ledger: Arc<dyn FileLedger> = match self.reading {
-            Reading::Tracked => Arc::new(MemoryLedger::new()),
-            Reading::Assumed => Arc::new(Assumed),
+        let (ledger, tasks): (Arc<dyn FileLedger>, _) = match self.reading {
+            Reading::Tracked => (Arc::new(MemoryLedger::new()), Some(Arc::clone(&seat.tasks))),
+            Reading::Assumed => (Arc::new(Assumed), None),
         };
         let host = Host {
             files: self.files.for_agent(ledger),
             processes: Arc::new(HostProcesses::new()),
             spool: Arc::new(DiskSpool::new(self.results.clone())),
             clock: Arc::new(HostClock),
-            tasks: Some(Arc::clone(&seat.tasks)),
+            tasks,
             spawner: Some(Arc::clone(&seat.spawner)),
             bash: BashOptions::default(),
             stale_edits: StaleEdits::Refuse,
+            small_model: self.small_model.clone(),
+            searcher: self.searcher.clone(),
+            confinement: None,
         };
         // The names and schemas of the built-in tools are fixed, and a test builds them.
         Pool { builtins: builtins(&host).unwrap_or_default(), mcp: Vec::new() }
@@ -117,14 +136,18 @@ mod tests {
                 "Bash",
                 "Edit",
                 "EnterPlanMode",
+                "EnterWorktree",
                 "ExitPlanMode",
+                "ExitWorktree",
                 "Glob",
                 "Grep",
+                "Monitor",
                 "NotebookEdit",
                 "Read",
                 "TaskOutput",
                 "TaskStop",
                 "TodoWrite",
+                "WebFetch",
                 "Write"
             ]
         );

@@ -1,0 +1,92 @@
+//! `innerve sessions show`: a session for people, in short.
+
+use std::io::{self, Write as _};
+
+use innerve_agent::{SessionSummary, Transcript};
+use innerve_protocol::{ContentBlock, Message, Role};
+use serde_json::{Value, json};
+
+use super::{named, read};
+use crate::args::SessionsShowArguments;
+use crate::exit::{Exit, Failure};
+use crate::output::{BOLD, DIM, RED, broken_pipe_is_success, headline, plain, print_json};
+use crate::wire::date_and_time;
+
+/// Characters of a call or a result that are shown.
+const WIDTH: usize = 100;
+
+/// Shows a session.
+pub(super) fn show(arguments: &SessionsShowArguments) -> Result<Exit, Failure> {
+    let folder = named(arguments.id.as_deref())?;
+    let summary = SessionSummary::read(&folder)
+        .map_err(|error| Failure::new(format!("the session cannot be read: {error}")))?;
+    let transcript = read(&folder)?;
+    broken_pipe_is_success(if arguments.json {
+        print_json(&as_json(&summary, &transcript))
+    } else {
+        print(&summary, &transcript)
+    })
+}
+
+/// All that is known of a session.
+pub(super) fn as_json(summary: &SessionSummary, transcript: &Transcript) -> Value {
+    let mut value = json!(summary);
+    if let Value::Object(fields) = &mut value {
+        fields.insert("messages".to_owned(), json!(transcript.messages));
+        let interrupted = transcript.interrupted.iter().map(|tool_use| &tool_use.id);
+        fields.insert("interrupted".to_owned(), json!(interrupted.collect::<Vec<_>>()));
+    }
+    value
+}
+
+fn print(summary: &SessionSummary, transcript: &Transcript) -> io::Result<()> {
+    let mut output = io::BufWriter::new(anstream::stdout());
+    writeln!(output, "{BOLD}{}{BOLD:#}  {}", summary.id, plain(&summary.model))?;
+    writeln!(output, "{DIM}{}{DIM:#}", plain(&summary.cwd.display().to_string()))?;
+    writeln!(
+        output,
+        "{DIM}{} to {}, turns: {}{DIM:#}",
+        date_and_time(summary.started),
+        date_and_time(summary.last_used),
+        summary.turns
+    )?;
+    if let Some(origin) = &summary.forked_from {
+        writeln!(output, "{DIM}begun as a copy of {origin}{DIM:#}")?;
+    }
+    for message in &transcript.messages {
+        print_message(&mut output, message)?;
+    }
+    for tool_use in &transcript.interrupted {
+        writeln!(output, "\n{RED}{} was running when the session ended{RED:#}", tool_use.name)?;
+    }
+    output.flush()
+}
+
+fn print_message(output: &mut impl io::Write, message: &Message) -> io::Result<()> {
+    for block in &message.content {
+        match block {
+            ContentBlock::Text(text) if message.role == Role::User => {
+                writeln!(output, "\n{BOLD}> {}{BOLD:#}", plain(text.text.trim()))?;
+            }
+            ContentBlock::Text(text) => writeln!(output, "\n{}", plain(text.text.trim()))?,
+            ContentBlock::ToolUse(tool_use) => {
+                let input = headline(&tool_use.input.to_string(), WIDTH);
+                writeln!(output, "\n{BOLD}{}{BOLD:#} {DIM}{input}{DIM:#}", plain(&tool_use.name))?;
+            }
+            ContentBlock::ToolResult(result) => {
+                let text = headline(&result.content.plain_text(), WIDTH);
+                if result.failed() {
+                    writeln!(output, "  {RED}{text}{RED:#}")?;
+                } else {
+                    writeln!(output, "  {DIM}{text}{DIM:#}")?;
+                }
+            }
+            ContentBlock::Image(_) => writeln!(output, "  {DIM}(an image){DIM:#}")?,
+            ContentBlock::Thinking(_)
+            | ContentBlock::RedactedThinking(_)
+            | ContentBlock::ToolReference(_)
+            | ContentBlock::Opaque(_) => {}
+        }
+    }
+    Ok(())
+}

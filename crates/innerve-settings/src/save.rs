@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use crate::disk::repository;
 use crate::load::{MAX_SIZE, read_text};
-use crate::{Locations, SettingsError, json, write};
+use crate::write::Exclusive;
+use crate::{Locations, SettingsError, json};
 
 /// What saving did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +31,7 @@ pub fn save_rule(file: &Path, behavior: Behavior, rule: &str) -> Result<Saved, S
         let problem = "has more than one line; save it by hand if it is meant".to_owned();
         return Err(RuleError::Malformed { rule: rule.text().to_owned(), problem }.into());
     }
+    let exclusive = Exclusive::wait(file)?;
     let text = read_text(file, MAX_SIZE)?.unwrap_or_default();
     let parsed = json::parse(&text, Some(file))?;
     let pointer = format!("/permissions/{}", behavior.name());
@@ -53,7 +55,7 @@ pub fn save_rule(file: &Path, behavior: Behavior, rule: &str) -> Result<Saved, S
     if !is_last {
         return Err(syntax("the rule could not be added".to_owned()));
     }
-    write::replace(file, &content)?;
+    exclusive.replace(&content)?;
     Ok(Saved::Added)
 }
 
@@ -80,6 +82,10 @@ pub fn save_local_rule(
 const LOCAL_PATTERN: &str = "**/.innerve/settings.local.json";
 
 fn with_entry(text: &str, behavior: Behavior, rule: &str) -> Result<String, String> {
+    let (mark, text) = match text.strip_prefix('\u{feff}') {
+        Some(text) => ("\u{feff}", text),
+        None => ("", text),
+    };
     let text = if text.trim().is_empty() { "{}\n" } else { text };
     let root = CstRootNode::parse(text, &json::options()).map_err(|error| error.to_string())?;
     let object = root.object_value_or_create().ok_or("it is no object")?;
@@ -93,5 +99,5 @@ fn with_entry(text: &str, behavior: Behavior, rule: &str) -> Result<String, Stri
         list.ensure_multiline();
     }
     list.append(CstInputValue::String(rule.to_owned()));
-    Ok(root.to_string())
+    Ok(format!("{mark}{root}"))
 }

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::{Locations, SettingsError, json as jsonc, write};
+use crate::write::Exclusive;
+use crate::{Locations, SettingsError, json as jsonc};
 
 /// The trusted workspaces, kept in `trust.json` in the state directory.
 #[derive(Clone, Debug)]
@@ -65,13 +66,14 @@ impl Trust {
 
     /// Reads again, changes and writes, so that what another process added is kept.
     fn change(&mut self, change: impl FnOnce(&mut Vec<PathBuf>)) -> Result<(), SettingsError> {
+        let exclusive = Exclusive::wait(&self.file)?;
         let mut roots = read(&self.file)
             .map_err(|source| SettingsError::Read { path: self.file.clone(), source })?;
         change(&mut roots);
         roots.sort();
         let texts: Vec<String> =
             roots.iter().map(|root| root.to_string_lossy().into_owned()).collect();
-        write::replace(&self.file, &format!("{:#}\n", json!({ "version": 1, "roots": texts })))?;
+        exclusive.replace(&format!("{:#}\n", json!({ "version": 1, "roots": texts })))?;
         self.roots = roots;
         Ok(())
     }

@@ -98,6 +98,68 @@ fn permissions_and_links_stay() {
     assert_eq!(fs::metadata(&new).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_to_what_is_not_there_yet_stays_a_link() {
+    let world = World::new();
+    let link = world.path("home/link.json");
+    fs::create_dir_all(world.path("home")).unwrap();
+    std::os::unix::fs::symlink("../dotfiles/settings.json", &link).unwrap();
+    save_rule(&link, Behavior::Allow, "Bash(a)").unwrap();
+    assert!(link.symlink_metadata().unwrap().is_symlink());
+    assert!(fs::read_to_string(world.path("dotfiles/settings.json")).unwrap().contains("Bash(a)"));
+    let circle = world.path("home/circle.json");
+    std::os::unix::fs::symlink(&circle, &circle).unwrap();
+    let error = save_rule(&circle, Behavior::Allow, "Bash(a)").unwrap_err();
+    assert_eq!(error.code(), "settings_write");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn where_nothing_can_be_written_it_is_told() {
+    let error = save_rule("/proc/innerve/settings.json".as_ref(), Behavior::Allow, "Bash(a)");
+    assert_eq!(error.unwrap_err().code(), "settings_write");
+}
+
+#[test]
+fn rules_that_are_saved_at_the_same_time_are_all_kept() {
+    let world = World::new();
+    let file = world.write("s.json", "{\n  // mine\n  \"permissions\": {}\n}\n");
+    std::thread::scope(|scope| {
+        for writer in 0..8 {
+            let file = &file;
+            scope.spawn(move || {
+                for number in 0..5 {
+                    let rule = format!("Bash(make {writer}-{number})");
+                    assert_eq!(save_rule(file, Behavior::Allow, &rule).unwrap(), Saved::Added);
+                }
+            });
+        }
+    });
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains("// mine"), "{text}");
+    assert_eq!(text.matches("Bash(make ").count(), 40, "{text}");
+    assert_eq!(
+        fs::read_dir(world.path(""))
+            .unwrap()
+            .filter(|entry| {
+                entry.as_ref().unwrap().file_name().to_string_lossy().starts_with(".tmp")
+            })
+            .count(),
+        0,
+        "nothing is left behind"
+    );
+}
+
+#[test]
+fn a_byte_order_mark_and_the_ends_of_lines_stay() {
+    check(
+        "\u{feff}{\r\n  \"permissions\": {\r\n    \"allow\": [\r\n      \"Bash(a)\"\r\n    ]\r\n  }\r\n}\r\n",
+        "Bash(b)",
+        "\u{feff}{\r\n  \"permissions\": {\r\n    \"allow\": [\r\n      \"Bash(a)\",\r\n      \"Bash(b)\"\r\n    ]\r\n  }\r\n}\r\n",
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

@@ -34,6 +34,22 @@ fn what_another_process_trusted_is_kept() {
 }
 
 #[test]
+fn workspaces_that_are_trusted_at_the_same_time_are_all_kept() {
+    let world = World::new();
+    std::thread::scope(|scope| {
+        for number in 0..8 {
+            let world = &world;
+            scope.spawn(move || {
+                let root = world.path(format!("home/p{number}"));
+                fs::create_dir_all(&root).unwrap();
+                Trust::load(&world.locations).add(&root).unwrap();
+            });
+        }
+    });
+    assert_eq!(Trust::load(&world.locations).roots().len(), 8);
+}
+
+#[test]
 fn the_home_and_what_is_above_it_are_never_trusted_for_good() {
     let world = World::new();
     let mut trust = Trust::load(&world.locations);

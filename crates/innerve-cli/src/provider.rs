@@ -37,10 +37,10 @@ pub(crate) fn choose(arguments: &ModelArguments) -> Result<Option<Chosen>, Failu
     let Some(connection) = connect(arguments)? else { return Ok(None) };
     let chosen = match connection {
         Connection::Anthropic { model, name } => {
-            Chosen { model: Arc::new(Retrying::new(model)), name }
+            Chosen { model: Arc::new(Retrying::new(model).policy(retries(arguments))), name }
         }
         Connection::OpenAi { model, name } => {
-            Chosen { model: Arc::new(Retrying::new(model)), name }
+            Chosen { model: Arc::new(Retrying::new(model).policy(retries(arguments))), name }
         }
         Connection::Replay(recording) => {
             let name = recording.model().to_owned();
@@ -111,7 +111,7 @@ fn anthropic(arguments: &ModelArguments) -> Result<Connection, Failure> {
     }
     let model = Anthropic::new(endpoint).map_err(|error| Failure::usage(error.to_string()))?;
     let name = arguments.model.clone().unwrap_or_else(|| DEFAULT_MODEL.to_owned());
-    Ok(Chosen { model: Arc::new(Retrying::new(model).policy(retries(arguments))), name })
+    Ok(Connection::Anthropic { model, name })
 }
 
 fn openai(arguments: &ModelArguments) -> Result<Connection, Failure> {
@@ -127,7 +127,7 @@ fn openai(arguments: &ModelArguments) -> Result<Connection, Failure> {
             "an OpenAI-compatible server needs a model's name: --model NAME or INNERVE_MODEL",
         )
     })?;
-    Ok(Chosen { model: Arc::new(Retrying::new(model).policy(retries(arguments))), name })
+    Ok(Connection::OpenAi { model, name })
 }
 
 /// Another model takes over before a person has waited long for an overloaded one.

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::endpoint::Endpoint;
 use crate::http::{self, Decode, Http, KeyHeader};
-use crate::{ErrorClass, EventStream, Model, ModelError, known_capabilities};
+use crate::{ErrorClass, EventStream, Model, ModelError, known_capabilities, list, references};
 
 /// Models whose refusals are remembered at most.
 const LEARNED_LIMIT: usize = 64;
@@ -38,6 +38,8 @@ pub struct Anthropic {
 
 struct Shared {
     http: Http,
+    /// Whether the server is one that takes references to deferred tools.
+    tool_references: bool,
     learned: Mutex<HashMap<String, Refused>>,
 }
 
@@ -66,9 +68,26 @@ impl Anthropic {
     /// When the base URL or a header cannot be used.
     pub fn new(endpoint: Endpoint) -> Result<Self, ModelError> {
         let endpoint = endpoint.default_key_source("ANTHROPIC_API_KEY").strip_path("/v1");
+        let tool_references =
+            endpoint.takes_tool_references() || endpoint.base_url() == Self::BASE_URL;
         let http = Http::new(endpoint, KeyHeader::XApiKey)?;
-        Ok(Self { shared: Arc::new(Shared { http, learned: Mutex::default() }) })
+        Ok(Self { shared: Arc::new(Shared { http, tool_references, learned: Mutex::default() }) })
     }
+
+    /// The ids of the models that the provider offers, newest first; asking for them costs nothing.
+    ///
+    /// # Errors
+    /// When the provider cannot be reached, refuses the key, or has no such list.
+    pub async fn list_models(&self) -> Result<Vec<String>, ModelError> {
+        let document = self.shared.http.get("/v1/models?limit=1000", headers()).await?;
+        list::read(&document)
+    }
+}
+
+fn headers() -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
+    headers
 }
 
 impl fmt::Debug for Anthropic {
@@ -105,6 +124,7 @@ impl Shared {
         let refused = self.refused(model);
         capabilities.thinking_enabled &= !refused.enabled;
         capabilities.thinking_adaptive &= !refused.adaptive;
+        capabilities.tool_reference &= self.tool_references;
         capabilities
     }
 
@@ -114,6 +134,9 @@ impl Shared {
     }
 
     async fn send(&self, mut request: Request) -> Result<http::Body, ModelError> {
+        if !self.capabilities(&request.model).tool_reference {
+            references::write_out(&mut request);
+        }
         self.fit_thinking(&mut request);
         match self.post(&request).await {
             Err(error) if self.learn(&request, &error) => {
@@ -131,8 +154,7 @@ impl Shared {
                 format!("the request cannot be written as JSON: {error}"),
             )
         })?;
-        let mut headers = HeaderMap::new();
-        headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
+        let mut headers = headers();
         if let Ok(id) = HeaderValue::from_str(&http::client_request_id()) {
             headers.insert(HeaderName::from_static("x-client-request-id"), id);
         }

@@ -20,6 +20,7 @@ pub struct Endpoint {
     connect_timeout: Duration,
     response_timeout: Duration,
     idle_timeout: Duration,
+    tool_references: bool,
 }
 
 #[derive(Clone, PartialEq, Eq)]
@@ -40,6 +41,7 @@ impl Endpoint {
             connect_timeout: Duration::from_secs(15),
             response_timeout: Duration::from_mins(10),
             idle_timeout: Duration::from_secs(90),
+            tool_references: false,
         }
     }
 
@@ -90,6 +92,14 @@ impl Endpoint {
         self
     }
 
+    /// Says that the server takes deferred tools and references to them although it is not Anthropic's own: a proxy that
+    /// passes them on. Otherwise what a search for tools finds is written out as text.
+    #[must_use]
+    pub fn tool_references(mut self) -> Self {
+        self.tool_references = true;
+        self
+    }
+
     /// The address without a trailing slash.
     pub fn base_url(&self) -> &str {
         &self.base_url
@@ -120,6 +130,11 @@ impl Endpoint {
 
     pub(crate) fn idle_limit(&self) -> Duration {
         self.idle_timeout
+    }
+
+    #[cfg(feature = "anthropic")]
+    pub(crate) fn takes_tool_references(&self) -> bool {
+        self.tool_references
     }
 
     /// Names the source of the key if the caller did not.

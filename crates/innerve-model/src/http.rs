@@ -1,5 +1,7 @@
 //! HTTP as both providers need it: one client, streamed bodies, an idle watchdog, failures in words.
 
+mod document;
+
 use std::collections::VecDeque;
 use std::error::Error as StdError;
 use std::io;
@@ -111,25 +113,9 @@ impl Http {
             .headers(extra)
             .header("content-type", "application/json")
             .header("accept", "text/event-stream")
-            .body(body)
-            .send();
-        let response = match timeout(self.endpoint.response_limit(), request).await {
-            Ok(Ok(response)) => response,
-            Ok(Err(error)) => return Err(self.transport(error)),
-            Err(_) => {
-                return Err(ModelError::new(
-                    ErrorClass::Timeout,
-                    format!(
-                        "the provider did not begin to answer within {:?}",
-                        self.endpoint.response_limit()
-                    ),
-                ));
-            }
-        };
-        let request_id = ["request-id", "x-request-id"]
-            .iter()
-            .find_map(|name| response.headers().get(*name)?.to_str().ok())
-            .map(str::to_owned);
+            .body(body);
+        let response = self.send(request).await?;
+        let request_id = request_id(&response);
         // A server that cannot stream, or that wraps an error in a 200.
         let kind = response.headers().get("content-type").and_then(|kind| kind.to_str().ok());
         let streams = !kind.is_some_and(|kind| {
@@ -148,6 +134,27 @@ impl Http {
             deadline: Instant::now() + idle,
             request_id,
         })
+    }
+
+    async fn send(
+        &self,
+        request: reqwest::RequestBuilder,
+    ) -> Result<reqwest::Response, ModelError> {
+        match timeout(self.endpoint.response_limit(), request.send()).await {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(error)) => Err(self.transport(error)),
+            Err(_) => Err(self.too_late()),
+        }
+    }
+
+    fn too_late(&self) -> ModelError {
+        ModelError::new(
+            ErrorClass::Timeout,
+            format!(
+                "the provider did not begin to answer within {:?}",
+                self.endpoint.response_limit()
+            ),
+        )
     }
 
     /// Reads an error response.
@@ -216,6 +223,13 @@ impl Http {
         }
         ModelError::new(ErrorClass::Transport, format!("the connection to {host} broke ({cause})"))
     }
+}
+
+fn request_id(response: &reqwest::Response) -> Option<String> {
+    ["request-id", "x-request-id"]
+        .iter()
+        .find_map(|name| response.headers().get(*name)?.to_str().ok())
+        .map(str::to_owned)
 }
 
 /// The body of a successful response as events.

@@ -8,7 +8,11 @@ mod endpoint;
 mod error;
 #[cfg(any(feature = "anthropic", feature = "openai"))]
 mod http;
+#[cfg(any(feature = "anthropic", feature = "openai"))]
+mod list;
 mod model;
+#[cfg(feature = "anthropic")]
+mod references;
 #[cfg(any(feature = "anthropic", feature = "openai"))]
 mod sse;
 

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::endpoint::Endpoint;
 use crate::http::{self, Http, KeyHeader};
-use crate::{ErrorClass, EventStream, Model, ModelError};
+use crate::{ErrorClass, EventStream, Model, ModelError, list};
 
 /// A provider that speaks OpenAI's Chat Completions.
 ///
@@ -195,6 +195,14 @@ impl OpenAi {
         let endpoint = endpoint.default_key_source("OPENAI_API_KEY").with_path_unless_any("/v1");
         let http = Http::new(endpoint, KeyHeader::Bearer)?;
         Ok(Self { shared: Arc::new(Shared { http, dialect }) })
+    }
+
+    /// The ids of the models that the server offers; asking for them costs nothing.
+    ///
+    /// # Errors
+    /// When the server cannot be reached, refuses the key, or has no such list.
+    pub async fn list_models(&self) -> Result<Vec<String>, ModelError> {
+        list::read(&self.shared.http.get("/models", HeaderMap::new()).await?)
     }
 }
 

@@ -14,6 +14,8 @@
 mod anthropic;
 #[path = "http/contract.rs"]
 mod contract;
+#[path = "http/listing.rs"]
+mod listing;
 #[path = "http/openai.rs"]
 mod openai;
 #[path = "http/retrying.rs"]

@@ -56,6 +56,7 @@ impl Call<'_> {
                     (Some(PermissionAnswer::Allow), Some(input)) if input != call.input => {
                         given.replace(input);
                         given.edited_by = Some(ApprovedBy::Hook);
+                        self.update(&heard.updates);
                         return Ok(Judged::Changed);
                     }
                     (Some(PermissionAnswer::Allow), _) if !is_ruled => {

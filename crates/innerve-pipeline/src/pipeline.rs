@@ -196,7 +196,7 @@ impl Pipeline {
     pub async fn run(&self, requested: Requested, turn: &Turn) -> Settled {
         let span = telemetry::tool(self.naming, &requested.tool_use, turn.depth);
         let since = self.now();
-        let settled = self.settle(requested, turn).instrument(span.clone()).await;
+        let settled = Box::pin(self.settle(requested, turn)).instrument(span.clone()).await;
         telemetry::settled(&span, &settled, since_then(since, self.now()));
         settled
     }

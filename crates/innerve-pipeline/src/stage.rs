@@ -59,7 +59,7 @@ const INTERNAL: &[&str] = &["_simulatedSedEdit"];
 /// The input as anybody may give it; nothing reads the rest.
 fn without_internal(mut input: Value) -> Value {
     if let Value::Object(fields) = &mut input {
-        INTERNAL.iter().for_each(|name| drop(fields.shift_remove(*name)));
+        fields.retain(|name, _| !INTERNAL.contains(&name.as_str()));
     }
     input
 }

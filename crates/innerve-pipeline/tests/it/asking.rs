@@ -10,7 +10,7 @@ use innerve_pipeline::{
 };
 use innerve_protocol::{AgentId, ToolUse};
 use innerve_tool::{BoxFuture, CancellationToken, ToolError};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::kit::{Bench, Probe, TestClock, policy, preview, rule, text};
@@ -94,7 +94,7 @@ impl Desk {
 impl Approver for Desk {
     fn ask(&self, request: ApprovalRequest, cancelled: CancellationToken) -> BoxFuture<'_, Answer> {
         Box::pin(async move {
-            let path = request.input["path"].as_str().unwrap_or_default();
+            let path = request.input.get("path").and_then(Value::as_str).unwrap_or_default();
             let who = request.agent.map(|agent| format!(" for {agent}")).unwrap_or_default();
             let name = format!("{path}{who}");
             self.shown.lock().unwrap().push(name.clone());
@@ -296,6 +296,18 @@ async fn an_approver_that_panics_holds_up_nobody_behind_it() {
     assert_eq!(two.outcome, Outcome::Succeeded);
 }
 
+/// Notes what it is shown and says yes a little later.
+struct Slow(Mutex<Vec<Vec<u8>>>);
+impl Approver for Slow {
+    fn ask(&self, request: ApprovalRequest, _: CancellationToken) -> BoxFuture<'_, Answer> {
+        self.0.lock().unwrap().push(request.preview.unwrap().after);
+        Box::pin(async {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            Answer::once()
+        })
+    }
+}
+
 /// Computed when the question is asked, not when it begins to wait.
 #[tokio::test]
 async fn i6_a_preview_is_of_the_moment_in_which_it_is_shown() {
@@ -308,16 +320,6 @@ async fn i6_a_preview_is_of_the_moment_in_which_it_is_shown() {
         }),
         ..Probe::asking()
     };
-    struct Slow(Mutex<Vec<Vec<u8>>>);
-    impl Approver for Slow {
-        fn ask(&self, request: ApprovalRequest, _: CancellationToken) -> BoxFuture<'_, Answer> {
-            self.0.lock().unwrap().push(request.preview.unwrap().after);
-            Box::pin(async {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-                Answer::once()
-            })
-        }
-    }
     let slow = Arc::new(Slow(Mutex::default()));
     let mut bench = Bench::new(probe).clock(TestClock::Instant);
     bench.pipeline = bench.pipeline.with_approver(Arc::clone(&slow) as Arc<dyn Approver>);

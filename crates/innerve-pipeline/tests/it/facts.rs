@@ -68,9 +68,14 @@ async fn an_internal_field_is_removed_before_anything_reads_the_input() {
     let input = json!({ "path": "a", "_simulatedSedEdit": { "path": "/etc/passwd" } });
     let settled = bench.call("Agent", input).await;
     assert_eq!(settled.outcome, Outcome::Succeeded, "{}", text(&settled));
-    let events = hooks.events.lock().unwrap();
-    let inputs: Vec<_> = events.iter().map(|event| &event.fields["tool_input"]).collect();
-    assert!(inputs.iter().all(|input| **input == json!({ "path": "a" })), "{inputs:?}");
+    let inputs: Vec<Value> = hooks
+        .events
+        .lock()
+        .unwrap()
+        .iter()
+        .map(|event| event.fields.get("tool_input").cloned().unwrap_or_default())
+        .collect();
+    assert!(inputs.iter().all(|input| *input == json!({ "path": "a" })), "{inputs:?}");
     assert_eq!(person.asked.lock().unwrap()[0].input, json!({ "path": "a" }));
     assert_eq!(*bench.ran.lock().unwrap(), [json!({ "path": "a" })]);
     // A field that only looks like it is the model's mistake, and told as such.

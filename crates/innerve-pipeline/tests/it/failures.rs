@@ -226,7 +226,7 @@ async fn run() -> Vec<Case> {
     let fails =
         Probe::doing(|_| async { Err(ToolError::new(code::FAILED, "Exit code 1\nthe output")) });
     let never = || Probe::doing(|_| std::future::pending());
-    let slow = Probe { timeout: Some(Duration::from_secs(120)), ..never() };
+    let slow = Probe { timeout: Some(Duration::from_mins(2)), ..never() };
     let slow = Bench::new(slow).clock(TestClock::Instant);
     let panics = Probe::doing(|_| async { panic!("hidden") });
     let aborted = aborted_at(HookEventName::PreToolUse, Probe::default());

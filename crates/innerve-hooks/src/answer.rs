@@ -5,7 +5,7 @@ mod json;
 use std::fmt::Display;
 
 use innerve_permission::RuleSource;
-use innerve_pipeline::{HookDecision, HookOutcome, PermissionAnswer};
+use innerve_pipeline::{HookDecision, HookOutcome, PermissionAnswer, PermissionUpdate};
 use serde_json::Value;
 
 use crate::event::{Block, Told};
@@ -54,6 +54,7 @@ impl Reader {
                 outcome.decision = None;
                 outcome.permission =
                     outcome.permission.filter(|answer| *answer != PermissionAnswer::Allow);
+                outcome.updates.clear();
                 let reason = reason.map(|reason| cut(&reason, TEXT));
                 self.block(&mut outcome, &reason.unwrap_or_else(|| finished.stderr.text(TEXT)));
                 outcome
@@ -284,9 +285,14 @@ impl Reader {
             Behavior::Allow => {
                 outcome.permission = Some(PermissionAnswer::Allow);
                 outcome.updated_input = permission.updated_input.map(Value::Object);
-                if permission.updated_permissions.is_some_and(|updates| !updates.is_empty()) {
-                    let what = "wanted to change rules or the mode; only this call is allowed";
-                    outcome.messages.push(self.told(what));
+                for update in permission.updated_permissions.unwrap_or_default() {
+                    match PermissionUpdate::read(&update) {
+                        Ok(update) => outcome.updates.push(update),
+                        Err(why) => {
+                            let what = format!("wants what cannot be done: {why}");
+                            outcome.messages.push(self.told(&what));
+                        }
+                    }
                 }
             }
             Behavior::Deny => {

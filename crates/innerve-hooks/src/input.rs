@@ -25,6 +25,9 @@ pub(crate) fn describe(event: &HookEvent, name: EventName, transcript: Option<&P
     if let Some(agent) = &event.agent_id {
         put("agent_id", agent.clone());
     }
+    if let Some(kind) = &event.agent_type {
+        put("agent_type", kind.clone());
+    }
     put("hook_event_name", name.to_string());
     if let Some(tool) = &event.tool {
         put("tool_name", tool.clone());
@@ -104,6 +107,7 @@ mod tests {
             name,
             session_id: "s".to_owned(),
             agent_id: None,
+            agent_type: None,
             cwd: "/repo".into(),
             permission_mode: "bubble",
             tool: Some("Bash".to_owned()),
@@ -133,9 +137,11 @@ mod tests {
     fn a_permission_request_names_no_call() {
         let mut event = event(HookEventName::PermissionRequest);
         event.agent_id = Some("a1".to_owned());
+        event.agent_type = Some("Explore".to_owned());
         let told = describe(&event, EventName::PermissionRequest, None);
         assert_eq!(told.get("tool_use_id"), None);
         assert_eq!((&told["agent_id"], &told["transcript_path"]), (&json!("a1"), &json!("")));
+        assert_eq!(told["agent_type"], json!("Explore"));
     }
 
     #[test]

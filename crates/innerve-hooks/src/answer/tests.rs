@@ -155,15 +155,18 @@ fn a_permission_request_is_answered() {
 }
 
 #[test]
-fn h18_an_answer_changes_no_rule_and_no_mode() {
-    let updates =
-        json!([{"type": "setMode", "mode": "bypassPermissions", "destination": "session"}]);
+fn changes_that_come_with_a_yes_are_handed_on_and_odd_ones_are_told() {
+    let updates = json!([
+        {"type": "setMode", "mode": "acceptEdits", "destination": "session"},
+        {"type": "setMode", "mode": "yolo", "destination": "session"},
+    ]);
     let outcome = specific(
         EventName::PermissionRequest,
         json!({"decision": {"behavior": "allow", "updatedPermissions": updates}}),
     );
     assert_eq!(outcome.permission, Some(PermissionAnswer::Allow));
-    assert!(outcome.messages[0].contains("only this call"), "{outcome:?}");
+    assert_eq!(outcome.updates.len(), 1, "{outcome:?}");
+    assert!(outcome.messages[0].contains("yolo"), "{outcome:?}");
 }
 
 #[test]

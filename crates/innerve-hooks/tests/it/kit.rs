@@ -11,8 +11,8 @@ use innerve_permission::{
     Behavior, CallFacts, Layer, NoDisk, Origin, PermissionMode, Policy, Preview, Rule, RuleSource,
 };
 use innerve_pipeline::{
-    Answer, ApprovalRequest, Approver, Hook as _, HookEvent, HookEventName, HookOutcome, Pipeline,
-    Requested, Settled, Turn,
+    Answer, ApprovalRequest, Approver, Batch, Hook as _, HookEvent, HookEventName, HookOutcome,
+    Pipeline, Requested, Settled, Turn,
 };
 use innerve_protocol::{ToolResultContent, ToolUse};
 use innerve_tool::{
@@ -104,6 +104,7 @@ impl Ground {
             name,
             session_id: "s1".to_owned(),
             agent_id: None,
+            agent_type: None,
             cwd: self.path("cwd"),
             permission_mode: "default",
             tool: None,
@@ -248,6 +249,7 @@ pub(crate) struct World {
     pub(crate) headless: bool,
     pub(crate) deferral: innerve_hooks::Deferral,
     pub(crate) tool: &'static str,
+    pub(crate) calls_in_response: usize,
     pub(crate) shape: fn(Pipeline) -> Pipeline,
 }
 
@@ -261,6 +263,7 @@ impl World {
             headless: false,
             deferral: innerve_hooks::Deferral::Ignored,
             tool: "Bash",
+            calls_in_response: 1,
             shape: |pipeline| pipeline,
         }
     }
@@ -306,7 +309,12 @@ impl World {
             let origin = Origin::inline(RuleSource::Project, self.place.path("cwd"));
             policy.rules.push(Rule::parse(text, *behavior, origin).unwrap());
         }
-        let turn = Turn::new(pool, Arc::new(policy));
+        let batch = Batch::default();
+        for _ in 0..self.calls_in_response {
+            batch.add();
+        }
+        batch.complete();
+        let turn = Turn { batch: Arc::new(batch), ..Turn::new(pool, Arc::new(policy)) };
         let tool_use = ToolUse::new("t1", self.tool, input);
         let settled = pipeline.run(Requested::new(tool_use), &turn).await;
         let inputs = ran.lock().unwrap().clone();

@@ -14,6 +14,7 @@ mod exits;
 #[cfg(feature = "http")]
 mod http;
 mod kit;
+mod matching;
 mod ports;
 mod running;
 mod vectors;

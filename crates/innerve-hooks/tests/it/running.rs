@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use innerve_hooks::{HookObserver, HookRun, HookSession, Hooks};
-use innerve_permission::{Layer, RuleSource};
-use innerve_pipeline::{Hook as _, HookDecision, HookEvent, HookEventName, HookOutcome};
+use innerve_permission::RuleSource;
+use innerve_pipeline::{Hook as _, HookDecision, HookEventName, HookOutcome};
 use serde_json::{Value, json};
 
 use crate::kit::{Ground, World, decide, fixture, layer, pre, pre_tool_use, say, script};
@@ -111,91 +111,6 @@ async fn words_are_combined_in_the_order_of_configuration() {
     assert_eq!(outcome.updated_input, Some(json!({"command": "managed"})));
     assert_eq!(outcome.context, ["user", "managed"]);
     assert!(outcome.messages[0].contains("2 PreToolUse hooks changed the input"), "{outcome:?}");
-}
-
-#[tokio::test]
-async fn h28_an_identical_hook_of_two_files_runs_once() {
-    let ground = Ground::new();
-    let entry = script("record.sh", &[&ground.text("told")]);
-    let other = shell(&format!("echo >> {}", ground.text("told")));
-    let layers = [
-        layer(RuleSource::Project, HookEventName::PreToolUse, &[entry.clone(), other]),
-        layer(RuleSource::User, HookEventName::PreToolUse, &[entry.clone(), entry]),
-    ];
-    ground.before(&ground.layers(&layers), "ls").await;
-    let lines = fs::read_to_string(ground.path("told")).unwrap();
-    assert_eq!(lines.lines().filter(|line| line.starts_with('{')).count(), 1);
-    assert_eq!(lines.lines().filter(|line| line.is_empty()).count(), 1);
-}
-
-#[tokio::test]
-async fn h19_to_h22_matchers_choose_hooks_by_their_subject() {
-    let ground = Ground::new();
-    let hooks = |event: HookEventName, matcher: &str| {
-        let groups = json!([{"matcher": matcher, "hooks": [say(2, "", "met")]}]);
-        ground.layers(&[Layer::new(
-            RuleSource::User,
-            "/",
-            json!({"hooks": {event.name(): groups}}),
-        )])
-    };
-    for (matcher, tool, meets) in [
-        ("Edit.*", "NotebookEdit", true),
-        ("Bash, PowerShell", "Bash", true),
-        ("Bash, PowerShell", "PowerShell", true),
-        ("Bash, PowerShell", "BashOutput", false),
-        ("mcp__memory", "mcp__memory__read", false),
-        ("mcp__memory__.*", "mcp__memory__read", true),
-        ("Task", "Agent", true),
-        ("Task", "TaskOutput", false),
-    ] {
-        let hooks = hooks(HookEventName::PreToolUse, matcher);
-        assert_eq!(hooks.listens(HookEventName::PreToolUse, Some(tool)), meets, "{matcher} {tool}");
-        let event = ground.event(HookEventName::PreToolUse, json!({"tool_input": {}}));
-        let outcome = hooks.run(HookEvent { tool: Some(tool.to_owned()), ..event }).await;
-        assert_eq!(outcome.decision.is_some(), meets, "{matcher} {tool}");
-    }
-    for (agent, meets) in [("code-reviewer", true), ("senior-code-reviewer", false)] {
-        let hooks = hooks(HookEventName::SubagentStop, "code-reviewer");
-        let event = ground.event(HookEventName::SubagentStop, json!({"agent_type": agent}));
-        assert_eq!(hooks.run(event).await.decision.is_some(), meets, "{agent}");
-    }
-    // An event that does not tell its subject meets every hook.
-    let hooks = hooks(HookEventName::PreCompact, "auto");
-    for (fields, meets) in [
-        (json!({"trigger": "auto"}), true),
-        (json!({"trigger": "manual"}), false),
-        (json!({}), true),
-    ] {
-        let outcome = hooks.run(ground.event(HookEventName::PreCompact, fields)).await;
-        assert_eq!(outcome.decision.is_some(), meets);
-    }
-}
-
-#[tokio::test]
-async fn h23_to_h27_a_condition_is_tested_on_the_tool_use() {
-    let ground = Ground::new();
-    let conditional = |condition: &str| {
-        let mut entry = say(2, "", "met");
-        entry["if"] = json!(condition);
-        entry
-    };
-    for (condition, command, meets) in [
-        ("Bash(git *)", "FOO=1 git push", true),
-        ("Bash(git *)", "echo $(date)", false),
-        ("Bash(git push *)", "echo $(date)", true),
-        ("Bash(rm *)", "if then fi (", true),
-        ("Edit(src/**)", "echo x > src/a", false),
-    ] {
-        let hooks = ground.hooks(HookEventName::PreToolUse, &[conditional(condition)]);
-        let outcome = ground.before(&hooks, command).await;
-        assert_eq!(outcome.decision.is_some(), meets, "{condition} {command}");
-    }
-    let layers = [layer(RuleSource::User, HookEventName::Stop, &[conditional("Bash")])];
-    let (hooks, warnings) = Hooks::new(&layers, ground.session());
-    assert!(warnings[0].reason.contains("never runs"), "{warnings:?}");
-    let outcome = hooks.run(ground.event(HookEventName::Stop, json!({}))).await;
-    assert_eq!(outcome, HookOutcome::default());
 }
 
 #[tokio::test]

@@ -36,16 +36,26 @@ fn text(ran: &Ran) -> String {
     ran.settled.result.content.plain_text()
 }
 
+/// A hook that decides so, and a rule about what it decides on.
+fn with(decision: &str, behavior: Behavior) -> World {
+    World::before(&[decide(decision, "why")]).rule(behavior, "Bash(touch *)")
+}
+
 #[tokio::test]
-async fn h01_to_h03_no_word_of_a_hook_passes_a_stricter_rule() {
-    let with = |decision, behavior| {
-        World::before(&[decide(decision, "why")]).rule(behavior, "Bash(touch *)")
-    };
+async fn h01_a_hooks_allow_does_not_pass_a_deny_rule() {
     check(&with("allow", Behavior::Deny).runs("touch a").await, "deny");
-    check(&with("ask", Behavior::Deny).runs("touch a").await, "deny");
-    check(&with("allow", Behavior::Ask).runs("touch a").await, "ask");
     check(&World::before(&[decide("allow", "")]).runs("touch a").await, "allow");
+}
+
+#[tokio::test]
+async fn h02_a_hooks_question_does_not_pass_a_deny_rule() {
+    check(&with("ask", Behavior::Deny).runs("touch a").await, "deny");
     check(&with("ask", Behavior::Allow).runs("touch a").await, "ask");
+}
+
+#[tokio::test]
+async fn h03_what_a_rule_wants_to_be_asked_is_asked_though_a_hook_allows_it() {
+    check(&with("allow", Behavior::Ask).runs("touch a").await, "ask");
 }
 
 #[tokio::test]
@@ -61,32 +71,49 @@ async fn h04_code_2_refuses_what_rules_and_modes_allow() {
     }
 }
 
-#[tokio::test]
-async fn h05_h06_h08_the_exit_code_and_the_json_refuse_each_on_its_own() {
-    let allow = pre(&json!({"permissionDecision": "allow"}));
-    let deny = pre(&json!({"permissionDecision": "deny"}));
-    for entry in [say(2, &allow, "no"), say(2, "{\"decision\": 7}", "no"), say(1, &deny, "")] {
-        let world = World::before(&[entry]).rule(Behavior::Allow, "Bash(touch *)");
-        check(&world.runs("touch a").await, "deny");
-    }
+/// What becomes of a call that a rule allows.
+async fn although_allowed(entry: Value) -> Ran {
+    let world = World::before(&[entry]).rule(Behavior::Allow, "Bash(touch *)");
+    world.runs("touch a").await
 }
 
 #[tokio::test]
-async fn h07_h09_a_hook_that_does_not_work_leaves_the_usual_way() {
+async fn h05_code_2_refuses_though_its_json_allows() {
+    let allow = pre(&json!({"permissionDecision": "allow"}));
+    check(&although_allowed(say(2, &allow, "no")).await, "deny");
+}
+
+#[tokio::test]
+async fn h06_code_2_refuses_though_its_json_is_of_no_known_form() {
+    check(&although_allowed(say(2, "{\"decision\": 7}", "no")).await, "deny");
+}
+
+#[tokio::test]
+async fn h08_another_code_leaves_the_decision_to_the_json() {
+    let deny = pre(&json!({"permissionDecision": "deny"}));
+    check(&although_allowed(say(1, &deny, "")).await, "deny");
+}
+
+/// A hook that does not work leaves the usual way, and a person is told.
+async fn has_no_say(entry: Value, words: &str) {
+    let world = World::before(&[entry]);
+    let ran = world.runs("touch a").await;
+    check(&ran, "ask");
+    assert!(ran.settled.notices[0].contains(words), "{:?}", ran.settled.notices);
+    check(&world.rule(Behavior::Allow, "Bash(touch *)").runs("touch a").await, "allow");
+}
+
+#[tokio::test]
+async fn h07_codes_of_errors_decide_nothing() {
+    has_no_say(say(1, "", "oops"), "exit code 1: oops").await;
+    has_no_say(json!({"type": "command", "command": "/is/not/there"}), "exit code 127").await;
+}
+
+#[tokio::test]
+async fn h09_a_hook_whose_time_is_over_decides_nothing() {
     let mut slow = json!({"type": "command", "command": "sleep 30"});
     slow["timeout"] = json!(0.2);
-    let missing = json!({"type": "command", "command": "/is/not/there"});
-    for (entry, words) in [
-        (say(1, "", "oops"), "exit code 1"),
-        (missing, "exit code 127"),
-        (slow, "did not end within"),
-    ] {
-        let world = World::before(&[entry]);
-        let ran = world.runs("touch a").await;
-        check(&ran, "ask");
-        assert!(ran.settled.notices[0].contains(words), "{:?}", ran.settled.notices);
-        check(&world.rule(Behavior::Allow, "Bash(touch *)").runs("touch a").await, "allow");
-    }
+    has_no_say(slow, "did not end within").await;
 }
 
 #[tokio::test]
@@ -118,13 +145,35 @@ async fn h11_a_call_is_put_off_only_where_nobody_can_be_asked() {
 }
 
 #[tokio::test]
-async fn h13_a_hooks_allow_is_no_answer_of_a_person() {
+async fn h12_a_call_is_put_off_only_if_it_is_alone_in_its_response() {
+    let mut world = World::before(&[decide("defer", "later"), decide("allow", "fine")]);
+    world.deferral = Deferral::Honoured;
+    check(&world.runs("touch a").await, "defer");
+    world.calls_in_response = 2;
+    let ran = world.runs("touch a").await;
+    check(&ran, "allow");
+    assert!(ran.settled.notices[0].contains("not the only one"), "{:?}", ran.settled.notices);
+    let mut alone = World::before(&[decide("defer", "later")]);
+    (alone.deferral, alone.calls_in_response) = (Deferral::Honoured, 2);
+    check(&alone.runs("touch a").await, "ask");
+}
+
+#[tokio::test]
+async fn h13_a_hooks_allow_is_no_answer_of_a_person_and_its_input_is() {
     let mut world = World::before(&[decide("allow", "")]);
     world.tool = "AskUserQuestion";
     world.headless = true;
-    check(&world.calls(json!({"questions": []})).await, "deny");
+    let questions = json!({"questions": []});
+    check(&world.calls(questions.clone()).await, "deny");
+    let answered = json!({"questions": [], "answers": {"Which?": "this"}});
+    let output = pre(&json!({"permissionDecision": "allow", "updatedInput": answered}));
+    let mut answering = World::before(&[say(0, &output, "")]);
+    answering.tool = "AskUserQuestion";
+    answering.headless = true;
+    let ran = answering.calls(questions.clone()).await;
+    assert_eq!((word(&ran), ran.inputs), ("allow", vec![answered]));
     world.headless = false;
-    check(&world.calls(json!({"questions": []})).await, "ask");
+    check(&world.calls(questions).await, "ask");
 }
 
 #[tokio::test]
@@ -181,14 +230,19 @@ async fn h17_an_input_that_a_hook_approved_is_still_judged() {
 }
 
 #[tokio::test]
-async fn h18_an_answer_of_a_hook_holds_for_the_call_only() {
+async fn h18_a_mode_that_a_hook_may_not_set_is_told_and_the_call_is_allowed_once() {
     let updates =
         json!([{"type": "setMode", "mode": "bypassPermissions", "destination": "session"}]);
     let world = answering(&json!({"behavior": "allow", "updatedPermissions": updates}));
     let ran = world.runs("touch a").await;
     check(&ran, "allow");
     assert_eq!(ran.settled.changes, []);
-    assert!(ran.settled.notices[0].contains("only this call"), "{:?}", ran.settled.notices);
+    assert!(ran.settled.notices[0].contains("this call only"), "{:?}", ran.settled.notices);
+    // A change of no known form is told by the hook's name.
+    let odd = answering(&json!({"behavior": "allow", "updatedPermissions": [{"type": "all"}]}));
+    let ran = odd.runs("touch a").await;
+    check(&ran, "allow");
+    assert!(ran.settled.notices[0].contains("`all`"), "{:?}", ran.settled.notices);
 }
 
 #[tokio::test]
@@ -268,18 +322,17 @@ impl Approver for No {
     }
 }
 
+/// A world that notes in the file `told` what hooks of `PermissionDenied` are told.
+fn noting() -> World {
+    let mut world = World::before(&[]);
+    let told = world.place.text("told");
+    let entry = script("record.sh", &[&told]);
+    world.layers = vec![layer(RuleSource::User, HookEventName::PermissionDenied, &[entry])];
+    world
+}
+
 #[tokio::test]
-async fn h32_only_a_refusal_of_the_classifier_is_an_event() {
-    let noting = || {
-        let mut world = World::before(&[]);
-        let told = world.place.text("told");
-        world.layers = vec![layer(
-            RuleSource::User,
-            HookEventName::PermissionDenied,
-            &[script("record.sh", &[&told])],
-        )];
-        world
-    };
+async fn h32_a_refusal_by_a_rule_or_a_person_is_no_event() {
     let by_rule = noting().rule(Behavior::Deny, "Bash(touch *)");
     let mut by_person = noting();
     by_person.shape = |pipeline| pipeline.with_approver(Arc::new(No));
@@ -287,16 +340,29 @@ async fn h32_only_a_refusal_of_the_classifier_is_an_event() {
         check(&world.runs("touch a").await, "deny");
         assert!(!world.place.path("told").exists());
     }
-    let mut by_classifier = noting().mode(PermissionMode::Auto);
-    by_classifier.shape = |pipeline| {
-        let blocks = ClassifierVerdict::Block("it smells".to_owned());
-        pipeline.with_classifier(Arc::new(Verdict(blocks)))
+}
+
+#[tokio::test]
+async fn a_refusal_by_the_classifier_is_an_event_that_may_allow_another_try() {
+    let by_classifier = |world: World| {
+        let mut world = world.mode(PermissionMode::Auto);
+        world.shape = |pipeline| {
+            let blocks = ClassifierVerdict::Block("it smells".to_owned());
+            pipeline.with_classifier(Arc::new(Verdict(blocks)))
+        };
+        world
     };
-    check(&by_classifier.runs("touch a").await, "deny");
-    let told = fs::read(by_classifier.place.path("told")).unwrap();
+    let world = by_classifier(noting());
+    check(&world.runs("touch a").await, "deny");
+    let told = fs::read(world.place.path("told")).unwrap();
     let told: Value = serde_json::from_slice(&told).unwrap();
     assert_eq!(
-        (&told["hook_event_name"], &told["reason"]),
-        (&json!("PermissionDenied"), &json!("it smells"))
+        (&told["hook_event_name"], &told["reason"], &told["tool_use_id"]),
+        (&json!("PermissionDenied"), &json!("it smells"), &json!("t1"))
     );
+    let retry = say(0, &specific("PermissionDenied", &json!({"retry": true})), "");
+    let world = by_classifier(World::new(HookEventName::PermissionDenied, &[retry]));
+    let ran = world.runs("touch a").await;
+    check(&ran, "deny");
+    assert!(text(&ran).contains("allows you to try again"), "{}", text(&ran));
 }

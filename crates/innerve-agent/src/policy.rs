@@ -1,11 +1,13 @@
 //! The session's policy as it is now: rules are shared by all agents of a session, directory and mode are each agent's own.
 
+mod update;
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use innerve_permission::{Behavior, Origin, PathFacts, PermissionMode, Policy, Rule, RuleSource};
-use innerve_pipeline::{Grant, GrantScope, PolicySource, is_no_looser};
+use innerve_pipeline::{Grant, GrantScope, PermissionUpdate, PolicySource, is_no_looser};
 use innerve_tool::BoxFuture;
 use tokio::sync::watch;
 
@@ -218,6 +220,10 @@ impl PolicySource for SharedPolicy {
                 }
             }
         })
+    }
+
+    fn update(&self, update: &PermissionUpdate) -> Result<(), String> {
+        self.make(update)
     }
 
     fn remember(&self, grant: &Grant) -> Result<(), String> {

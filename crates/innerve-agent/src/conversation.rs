@@ -62,6 +62,20 @@ impl Conversation {
         })
     }
 
+    /// A conversation that begins as a copy of another one.
+    pub(crate) fn fork(env: &SessionEnv, messages: Vec<SharedMessage>) -> Result<Self, LogError> {
+        let mut conversation = Self::start(env)?;
+        let copy: Vec<Message> = messages.iter().map(|message| (**message).clone()).collect();
+        conversation.seen = tool_use_ids(&copy);
+        conversation.replacements = ReplacementState::resume(&copy, []);
+        conversation.log.append(&Record::History { messages: copy })?;
+        // It is as it was sent: nothing in it may change.
+        let last = messages.iter().rposition(|message| message.role == Role::Assistant);
+        conversation.settled = last.unwrap_or(0);
+        conversation.messages = messages;
+        Ok(conversation)
+    }
+
     /// A conversation that goes on from its log.
     pub(crate) fn resume(env: &SessionEnv, mut past: PastSession) -> Result<Self, LogError> {
         past.settle()?;

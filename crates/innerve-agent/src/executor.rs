@@ -243,3 +243,6 @@ impl Executor {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,6 +16,7 @@ use tracing::Instrument as _;
 use crate::classify::words_of;
 use crate::conversation::Conversation;
 use crate::executor::Executor;
+use crate::fork::Sent;
 use crate::inbox::Inbox;
 use crate::recovery::Target;
 use crate::{
@@ -38,6 +39,8 @@ pub(crate) struct Looping<'a> {
     loaded: Arc<BTreeSet<String>>,
     /// What a person writes meanwhile.
     pub(crate) inbox: Arc<Inbox>,
+    /// The conversation as it was sent last.
+    sent: Arc<Sent>,
     /// Which model answers: 0 the usual one, then those that take over.
     pub(crate) fallback: usize,
     /// Output tokens of this run, without sub-agents.
@@ -76,6 +79,7 @@ impl<'a> Looping<'a> {
         cancellation: CancellationToken,
         pool: ToolPool,
         inbox: Arc<Inbox>,
+        sent: Arc<Sent>,
     ) -> Self {
         let loaded = Arc::new(pool.names().into_iter().collect());
         Self {
@@ -89,6 +93,7 @@ impl<'a> Looping<'a> {
             pool,
             loaded,
             inbox,
+            sent,
             fallback: 0,
             output: 0,
             target: Target::default(),
@@ -155,6 +160,7 @@ impl Looping<'_> {
             return Ok(Next::End(terminal));
         }
         let max_tokens = state.max_tokens.unwrap_or(self.env.config.max_tokens);
+        self.sent.set(self.conversation.messages());
         let request = self.request(self.conversation.messages().to_vec(), max_tokens);
 
         let turn = Arc::new(self.turn());
@@ -168,6 +174,7 @@ impl Looping<'_> {
         let span = telemetry::llm_request(naming, self.model(), max_tokens, request.messages.len());
         let since = Instant::now();
         let response = self.respond(request, &mut executor).instrument(span.clone()).await?;
+        executor.complete();
         telemetry::answered(&span, naming, self.model(), &response, since.elapsed());
         self.env.spending.add(self.model(), &response.usage);
         self.output += response.usage.output_tokens.unwrap_or(0);
@@ -273,11 +280,13 @@ impl Looping<'_> {
             policy: Arc::clone(&self.env.policy) as Arc<dyn PolicySource>,
             session_id: self.env.session_id.clone(),
             agent_id: self.env.agent_id.clone(),
+            agent_type: self.env.config.agent_type.clone(),
             depth: self.env.depth,
             cancellation: self.cancellation.child_token(),
             progress: Arc::new(ProgressToEvents(self.events.clone())),
             denials: Arc::clone(&self.env.denials),
             loaded: Arc::clone(&self.loaded),
+            batch: Arc::default(),
         }
     }
 

@@ -157,7 +157,7 @@ impl Approver for Silent {
     }
 }
 
-fn unanswered(script: &Arc<Script>) -> World {
+pub(crate) fn unanswered(script: &Arc<Script>) -> World {
     let policy =
         Policy { headless: false, bypass_available: true, ..Policy::new("/repo", "/home/user") };
     let mut world = World::with_policy(script, policy);

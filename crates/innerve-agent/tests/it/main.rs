@@ -13,6 +13,8 @@
 mod chaos;
 mod classifier;
 mod compaction;
+mod cuts;
+mod definitions;
 mod hooks;
 mod interrupts;
 mod journal;

@@ -88,6 +88,7 @@ impl Script {
         let earlier = requests.iter().rev().find(|earlier| {
             begins(earlier) == begins(request)
                 && earlier.tool_choice.is_none()
+                && is_fork(earlier) == is_fork(request)
                 && earlier.model == request.model
         });
         if let Some(earlier) = earlier
@@ -112,8 +113,16 @@ fn begins(request: &Request) -> String {
     request.messages.first().map(|message| message.plain_text()).unwrap_or_default()
 }
 
+/// Whether it is a copy of a conversation that goes its own way.
+fn is_fork(request: &Request) -> bool {
+    let mut texts = request.messages.iter().flat_map(|message| &message.content);
+    texts.any(|block| {
+        block.as_text().is_some_and(|text| text.contains("a copy of this conversation"))
+    })
+}
+
 /// A message as bytes, without the cache markers, which move.
-fn blocks(message: &Message) -> Vec<String> {
+pub(crate) fn blocks(message: &Message) -> Vec<String> {
     let mut message = serde_json::to_value(message).unwrap();
     let blocks = message["content"].as_array_mut().unwrap();
     let plain = |block: &mut Value| {

@@ -108,6 +108,35 @@ fn an_overloaded_server_is_asked_again() {
 }
 
 #[test]
+fn an_overloaded_model_is_replaced_by_the_one_that_was_named_for_it() {
+    let world = World::new();
+    let overloaded = || reply().fails(529, "overloaded_error", "Overloaded");
+    let model = world.model(
+        Wire::Anthropic,
+        [overloaded(), overloaded(), overloaded(), reply().text("From the other one.")],
+    );
+    let ended = world
+        .innerve([
+            "run",
+            "go",
+            "--model",
+            "claude-sonnet-4-5",
+            "--fallback-model",
+            "claude-haiku-4-5",
+        ])
+        .model(&model)
+        .run();
+    ended.exits(0).complains(["claude-sonnet-4-5 is overloaded", "claude-haiku-4-5 answers"]);
+    assert_eq!(ended.stdout(), "From the other one.\n");
+    let models: Vec<_> = model.seen().iter().map(|seen| seen.body["model"].clone()).collect();
+    assert_eq!(
+        models[..3],
+        [json!("claude-sonnet-4-5"), json!("claude-sonnet-4-5"), json!("claude-sonnet-4-5")]
+    );
+    assert_eq!(models[3], "claude-haiku-4-5");
+}
+
+#[test]
 fn a_wrong_key_is_told_with_the_variable_to_set_and_is_never_printed() {
     for (wire, variable) in
         [(Wire::Anthropic, "ANTHROPIC_API_KEY"), (Wire::OpenAi, "OPENAI_API_KEY")]

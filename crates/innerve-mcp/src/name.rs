@@ -12,12 +12,19 @@ const DIGITS: usize = 6;
 /// in `_` and six digits of a hash of both original names, so that it is the same in every session and two long names
 /// that begin alike stay apart.
 pub fn tool_name(server: &str, tool: &str) -> String {
-    let mut name = format!("mcp__{}__{}", plain(server), plain(tool));
-    if name.len() > LONGEST {
-        name.truncate(LONGEST - DIGITS - 1);
-        name.push('_');
-        name.push_str(&digits(server, tool));
-    }
+    let name = format!("mcp__{}__{}", plain(server), plain(tool));
+    if name.len() > LONGEST { with_digits(name, server, tool) } else { name }
+}
+
+/// As [`tool_name`], and always with the digits: for a tool whose plain name another one of its server has.
+pub(crate) fn distinct_name(server: &str, tool: &str) -> String {
+    with_digits(format!("mcp__{}__{}", plain(server), plain(tool)), server, tool)
+}
+
+fn with_digits(mut name: String, server: &str, tool: &str) -> String {
+    name.truncate(LONGEST - DIGITS - 1);
+    name.push('_');
+    name.push_str(&digits(server, tool));
     name
 }
 
@@ -84,6 +91,14 @@ mod tests {
             tool_name("server", &"tool".repeat(20)),
             "mcp__server__tooltooltooltooltooltooltooltooltooltooltool_64893e"
         );
+    }
+
+    #[test]
+    fn two_tools_with_one_plain_name_are_told_apart_by_digits() {
+        assert_eq!(tool_name("s", "a.b"), tool_name("s", "a_b"));
+        let (one, other) = (distinct_name("s", "a.b"), distinct_name("s", "a_b"));
+        assert_ne!(one, other);
+        assert!(one.starts_with("mcp__s__a_b_") && one.len() == "mcp__s__a_b_".len() + DIGITS);
     }
 
     proptest! {

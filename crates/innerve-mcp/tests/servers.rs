@@ -1,0 +1,16 @@
+//! Connections to real processes and real HTTP: well-behaved servers, and hostile ones.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test says no by a panic"
+)]
+
+#[path = "servers/hostile.rs"]
+mod hostile;
+#[path = "servers/http.rs"]
+mod http;
+#[path = "servers/kit.rs"]
+mod kit;
+#[path = "servers/stdio.rs"]
+mod stdio;

@@ -10,19 +10,20 @@ use std::time::Instant;
 
 use futures_util::{FutureExt as _, Stream};
 use innerve_pipeline::HookEventName;
-use innerve_protocol::{ContentBlock, Message};
+use innerve_protocol::{ContentBlock, Message, SharedMessage};
 use innerve_tool::port::SubagentSpawner;
 use innerve_tool::{CancellationToken, ToolPool};
 use serde_json::json;
 use tokio::sync::{Mutex, mpsc};
 use tracing::Instrument as _;
 
-use crate::agents::AgentDefinition;
+use crate::agents::{AgentDefinition, OF_COORDINATOR};
 use crate::conversation::Conversation;
+use crate::fork::Sent;
 use crate::hooks::object;
 use crate::inbox::Inbox;
 use crate::looping::Looping;
-use crate::subagent::Spawner;
+use crate::subagent::{Parent, Spawner};
 use crate::{
     AgentEvent, LogError, PastSession, Seat, SessionEnv, Terminal, TerminalReason, telemetry,
 };
@@ -34,7 +35,9 @@ const EVENT_BUFFER: usize = 256;
 pub struct Agent {
     env: Arc<SessionEnv>,
     conversation: Arc<Mutex<Conversation>>,
-    only: Option<&'static AgentDefinition>,
+    only: Option<Arc<AgentDefinition>>,
+    /// A copy starts no copies.
+    is_fork: bool,
 }
 
 impl Agent {
@@ -45,6 +48,7 @@ impl Agent {
             env: Arc::new(env),
             conversation: Arc::new(Mutex::new(conversation)),
             only: None,
+            is_fork: false,
         })
     }
 
@@ -55,15 +59,31 @@ impl Agent {
             env: Arc::new(env),
             conversation: Arc::new(Mutex::new(conversation)),
             only: None,
+            is_fork: false,
         })
     }
 
     /// A sub-agent of a type.
     pub(crate) fn typed(
         env: SessionEnv,
-        definition: &'static AgentDefinition,
+        definition: Arc<AgentDefinition>,
     ) -> Result<Self, LogError> {
         Ok(Self { only: Some(definition), ..Self::start(env)? })
+    }
+
+    /// A copy of an agent of this type, with the conversation as it was sent last.
+    pub(crate) fn fork(
+        env: SessionEnv,
+        only: Option<Arc<AgentDefinition>>,
+        messages: Vec<SharedMessage>,
+    ) -> Result<Self, LogError> {
+        let conversation = Conversation::fork(&env, messages)?;
+        Ok(Self {
+            env: Arc::new(env),
+            conversation: Arc::new(Mutex::new(conversation)),
+            only,
+            is_fork: true,
+        })
     }
 
     /// Does one task: a stream of events that ends with [`AgentEvent::Ended`]. It works whether or not the events are
@@ -93,16 +113,25 @@ impl Agent {
         let env = Arc::clone(&self.env);
         let conversation = Arc::clone(&self.conversation);
         let token = cancellation.clone();
-        let only = self.only;
+        let (only, is_fork) = (self.only.clone(), self.is_fork);
         let inbox = Arc::new(Inbox::default());
         let messages = Arc::clone(&inbox);
         let span = telemetry::interaction(&env);
         let work = async move {
             let since = Instant::now();
             let mut conversation = conversation.lock_owned().await;
-            let pool = assemble(&env, only, &sender);
+            let sent = Arc::new(Sent::default());
+            let parent = Parent {
+                env: Arc::clone(&env),
+                only,
+                is_fork,
+                sent: Arc::clone(&sent),
+                events: sender.clone(),
+            };
+            let pool = assemble(parent);
             let events = sender.clone();
-            let mut looping = Looping::new(&env, &mut conversation, sender, token, pool, messages);
+            let mut looping =
+                Looping::new(&env, &mut conversation, sender, token, pool, messages, sent);
             let driven = AssertUnwindSafe(task.work(&mut looping)).catch_unwind().await;
             let terminal = driven.unwrap_or_else(|payload| {
                 // The payload may hold secrets: it is dropped unseen.
@@ -156,12 +185,9 @@ impl Task {
     }
 }
 
-fn assemble(
-    env: &Arc<SessionEnv>,
-    only: Option<&'static AgentDefinition>,
-    events: &mpsc::Sender<AgentEvent>,
-) -> ToolPool {
-    let spawner: Arc<dyn SubagentSpawner> = Arc::new(Spawner::new(Arc::clone(env), events.clone()));
+fn assemble(parent: Parent) -> ToolPool {
+    let (env, only) = (Arc::clone(&parent.env), parent.only.clone());
+    let spawner: Arc<dyn SubagentSpawner> = Arc::new(Spawner::new(parent));
     let seat = Seat {
         agent_id: env.agent_id.clone(),
         depth: env.depth,
@@ -173,6 +199,9 @@ fn assemble(
     match only {
         Some(definition) => {
             pool.narrowed(|tool| definition.has(tool, env.depth < crate::subagent::MAX_DEPTH))
+        }
+        None if env.config.coordinator => {
+            pool.narrowed(|tool| OF_COORDINATOR.contains(&tool.name()))
         }
         None => pool,
     }

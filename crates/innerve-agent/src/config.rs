@@ -1,5 +1,7 @@
 //! What stays the same for a whole run.
 
+use crate::AgentTypes;
+
 /// Settings of a run; read once, never changed while it lasts.
 #[derive(Clone, Debug)]
 pub struct AgentConfig {
@@ -21,6 +23,10 @@ pub struct AgentConfig {
     pub token_target: Option<u64>,
     /// Models that answer for the rest of a run, one after the other, when the one before is overloaded or refuses.
     pub fallback_models: Vec<String>,
+    /// The types of sub-agent.
+    pub agents: AgentTypes,
+    /// Whether the main conversation only coordinates: it has sub-agents do all the work, side by side.
+    pub coordinator: bool,
     /// Whether a conversation that gets too long is replaced by a summary.
     pub auto_compact: bool,
     /// The type of a sub-agent; `None` for the main conversation.
@@ -45,6 +51,8 @@ impl AgentConfig {
             max_total_tokens: None,
             token_target: None,
             fallback_models: Vec::new(),
+            agents: AgentTypes::default(),
+            coordinator: false,
             auto_compact: true,
             max_concurrency: 10,
             bash_failure_cancels: false,

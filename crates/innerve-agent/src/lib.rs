@@ -9,6 +9,7 @@ mod config;
 mod conversation;
 mod event;
 mod executor;
+mod fork;
 mod hooks;
 mod inbox;
 mod journal;
@@ -33,6 +34,7 @@ mod transcript;
 mod window;
 
 pub use agent::{Agent, Run};
+pub use agents::{AgentDefinition, AgentTypes};
 pub use answers::QuickAnswers;
 pub use classify::{AgentClassifier, AutoModeRules, TwoStage};
 pub use config::AgentConfig;

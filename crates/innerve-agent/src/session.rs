@@ -85,7 +85,8 @@ pub struct SessionEnv {
 pub(crate) struct ChildSeat {
     pub(crate) agent_id: AgentId,
     pub(crate) cwd: PathBuf,
-    pub(crate) mode: Option<PermissionMode>,
+    /// The modes that are asked for; each counts only where it tightens.
+    pub(crate) modes: [Option<PermissionMode>; 2],
     pub(crate) config: AgentConfig,
     pub(crate) cancellation: CancellationToken,
     /// In the background it counts its own refusals, since nobody watches it.
@@ -115,7 +116,8 @@ impl SessionEnv {
             cancellation: _,
             new_id,
         } = self;
-        let ChildSeat { agent_id, cwd, mode, config, cancellation, background } = seat;
+        let ChildSeat { agent_id, cwd, modes, config, cancellation, background } = seat;
+        let [first, second] = modes;
         Self {
             session_id: session_id.clone(),
             agent_id: Some(agent_id),
@@ -124,7 +126,7 @@ impl SessionEnv {
             config: Arc::new(config),
             model: Arc::clone(model),
             pipeline: pipeline.clone(),
-            policy: Arc::new(policy.child(cwd, mode)),
+            policy: Arc::new(policy.child(cwd.clone(), first).child(cwd, second)),
             tools: Arc::clone(tools),
             tasks: Arc::clone(tasks),
             journal: journal.clone(),

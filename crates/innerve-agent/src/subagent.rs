@@ -16,7 +16,8 @@ use innerve_tool::{BoxFuture, CallContext, ProgressEvent};
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use crate::agents::{AGENTS, AgentDefinition, DEFAULT_AGENT, agent_types};
+use crate::agents::{AgentDefinition, AgentTypes, DEFAULT_AGENT, public_name};
+use crate::fork::{FORK, Sent, directed};
 use crate::hooks::object;
 use crate::session::ChildSeat;
 use crate::{Agent, AgentConfig, AgentEvent, RunSummary, SessionEnv, TerminalReason, telemetry};
@@ -26,15 +27,31 @@ pub(crate) const MAX_DEPTH: u32 = 3;
 /// How many may run at once in a session (Claude Code documentation, "sub-agents").
 const MAX_RUNNING: usize = 20;
 
+/// An agent that starts others.
+pub(crate) struct Parent {
+    pub(crate) env: Arc<SessionEnv>,
+    /// Its type, if it is a sub-agent.
+    pub(crate) only: Option<Arc<AgentDefinition>>,
+    /// Whether it is a copy itself.
+    pub(crate) is_fork: bool,
+    /// Its conversation as it was sent last.
+    pub(crate) sent: Arc<Sent>,
+    pub(crate) events: mpsc::Sender<AgentEvent>,
+}
+
 /// Starts the sub-agents of one agent.
 pub(crate) struct Spawner {
     parent: Arc<SessionEnv>,
+    only: Option<Arc<AgentDefinition>>,
+    is_fork: bool,
+    sent: Arc<Sent>,
     events: mpsc::Sender<AgentEvent>,
 }
 
 impl Spawner {
-    pub(crate) fn new(parent: Arc<SessionEnv>, events: mpsc::Sender<AgentEvent>) -> Self {
-        Self { parent, events }
+    pub(crate) fn new(parent: Parent) -> Self {
+        let Parent { env, only, is_fork, sent, events } = parent;
+        Self { parent: env, only, is_fork, sent, events }
     }
 
     async fn run(
@@ -43,16 +60,44 @@ impl Spawner {
         context: CallContext,
     ) -> Result<SubagentOutcome, SubagentError> {
         let seat = Running::take(&self.parent)?;
-        let definition = find(request.agent_type.as_deref())?;
+        let definition = find(&self.parent.config.agents, request.agent_type.as_deref())?;
+        let is_fork = definition.name == FORK;
+        let coordinated = self.parent.config.coordinator && self.parent.agent_id.is_none();
+        if is_fork && coordinated {
+            let text = "a coordinator starts no copies of itself; use another type".to_owned();
+            return Err(SubagentError::Unsupported(text));
+        }
+        if definition.tools.as_ref().is_some_and(Vec::is_empty) {
+            let text = format!("agents of type `{}` are given no tools", definition.name);
+            return Err(SubagentError::Unsupported(text));
+        }
+        // What works side by side works in the background, where nobody watches it.
+        let background = request.background || definition.background || coordinated;
+        if is_fork && self.is_fork {
+            let text = "a copy starts no copies; do this yourself, or use another type".to_owned();
+            return Err(SubagentError::Unsupported(text));
+        }
         let cwd = directory(&request.isolation, &context)?;
         let agent_id = AgentId::new(format!("a{}", (self.parent.new_id)()));
         let config = AgentConfig {
-            model: request.model.clone().unwrap_or_else(|| self.parent.config.model.clone()),
-            agent_type: Some(definition.name.to_owned()),
-            system: instructions(definition, &self.parent.config.system, &cwd),
+            // A copy has all that its parent has, or nothing that is cached would be read.
+            model: request
+                .model
+                .clone()
+                .or_else(|| definition.model.clone())
+                .filter(|_| !is_fork)
+                .unwrap_or_else(|| self.parent.config.model.clone()),
+            agent_type: Some(definition.name.clone()),
+            max_turns: definition.max_turns.or(self.parent.config.max_turns),
+            coordinator: false,
+            system: if is_fork {
+                self.parent.config.system.clone()
+            } else {
+                instructions(&definition, &self.parent.config.system, &cwd)
+            },
             ..(*self.parent.config).clone()
         };
-        let cancellation = if request.background {
+        let cancellation = if background {
             self.parent.cancellation.child_token()
         } else {
             context.cancellation.child_token()
@@ -60,22 +105,28 @@ impl Spawner {
         let env = self.parent.child(ChildSeat {
             agent_id: agent_id.clone(),
             cwd,
-            mode: request.mode,
+            modes: [definition.mode, request.mode],
             config,
             cancellation: cancellation.clone(),
-            background: request.background,
+            background,
         });
-        let agent = Agent::typed(env, definition)
-            .map_err(|error| SubagentError::Failed(error.to_string()))?;
+        let agent = if is_fork {
+            Agent::fork(env, self.only.clone(), self.sent.get())
+        } else {
+            Agent::typed(env, narrowed(&definition, background))
+        };
+        let agent = agent.map_err(|error| SubagentError::Failed(error.to_string()))?;
+        let task = if is_fork { directed(&request.prompt) } else { request.prompt };
         let mut prompt = Vec::new();
         let fields = object(json!({ "agent_id": agent_id, "agent_type": definition.name }));
         let (heard, notices) = self.parent.hear(HookEventName::SubagentStart, fields).await;
         for notice in notices {
             let _dropped = self.events.try_send(AgentEvent::Warning(notice));
         }
-        prompt.extend(heard.context.into_iter().chain([request.prompt]).map(ContentBlock::text));
-        let work = Work { agent, agent_id: agent_id.clone(), kind: definition.name, prompt, seat };
-        if !request.background {
+        prompt.extend(heard.context.into_iter().chain([task]).map(ContentBlock::text));
+        let kind = public_name(&definition.name);
+        let work = Work { agent, agent_id: agent_id.clone(), kind, prompt, seat };
+        if !background {
             return work.finish(&self.events, &context.tool_use_id).await;
         }
         let task_id = self
@@ -100,7 +151,7 @@ impl Spawner {
 
 impl SubagentSpawner for Spawner {
     fn agent_types(&self) -> Vec<AgentType> {
-        agent_types()
+        self.parent.config.agents.shown()
     }
 
     fn spawn(
@@ -236,12 +287,20 @@ fn retell(event: AgentEvent, parent: &ToolUseId) -> Option<ProgressEvent> {
     }
 }
 
-fn find(name: Option<&str>) -> Result<&'static AgentDefinition, SubagentError> {
+fn find(types: &AgentTypes, name: Option<&str>) -> Result<Arc<AgentDefinition>, SubagentError> {
     let name = name.unwrap_or(DEFAULT_AGENT);
-    AgentDefinition::find(name).ok_or_else(|| SubagentError::UnknownType {
+    types.find(name).ok_or_else(|| SubagentError::UnknownType {
         name: name.to_owned(),
-        available: AGENTS.iter().map(|agent| agent.name.to_owned()).collect(),
+        available: types.all().map(|agent| agent.name.clone()).collect(),
     })
+}
+
+/// The type of an agent that was started in the background, whatever its type says.
+fn narrowed(definition: &Arc<AgentDefinition>, background: bool) -> Arc<AgentDefinition> {
+    if definition.background == background {
+        return Arc::clone(definition);
+    }
+    Arc::new(AgentDefinition { background, ..(**definition).clone() })
 }
 
 fn directory(isolation: &Isolation, context: &CallContext) -> Result<PathBuf, SubagentError> {
@@ -263,7 +322,7 @@ fn instructions(
     parent: &[String],
     cwd: &std::path::Path,
 ) -> Vec<String> {
-    let mut system = vec![definition.prompt.to_owned()];
+    let mut system = vec![definition.prompt.clone()];
     system.extend(parent.iter().skip(1).cloned());
     system.push(format!("You start in {}.", cwd.display()));
     system

@@ -41,36 +41,17 @@ pub struct Transcript {
     pub(crate) mended: Vec<Message>,
 }
 
-/// What a call that has no result is answered with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unfinished {
-    /// The process has died.
-    Interrupted,
-    /// It goes on: this is a copy of a conversation that is under way.
-    UnderWay,
-}
-
-impl Unfinished {
-    fn answer(self, tool_use: &ToolUse, started: bool) -> ToolResult {
-        let (id, name) = (tool_use.id.clone(), &tool_use.name);
-        match (self, started) {
-            (Self::Interrupted, true) => ToolResult::error(
-                id,
-                format!(
-                    "The session ended while this call of {name} ran. It may have had effects; check before you run it again."
-                ),
-            ),
-            (Self::Interrupted, false) => ToolResult::error(
-                id,
-                format!("The session ended before this call of {name} started; nothing was run."),
-            ),
-            // The same words for every fork, so that forks share their prefix.
-            (Self::UnderWay, _) => ToolResult::ok(
-                id,
-                "This call goes on in the conversation that this one is a copy of.",
-            ),
-        }
-    }
+/// What the model is told of a call that has no result.
+fn unfinished(tool_use: &ToolUse, started: bool) -> ToolResult {
+    let name = &tool_use.name;
+    let text = if started {
+        format!(
+            "The session ended while this call of {name} ran. It may have had effects; check before you run it again."
+        )
+    } else {
+        format!("The session ended before this call of {name} started; nothing was run.")
+    };
+    ToolResult::error(tool_use.id.clone(), text)
 }
 
 /// A line that could not be read; it stays in the file and is skipped.
@@ -85,13 +66,6 @@ pub struct Quarantined {
 impl Transcript {
     /// Reads a log. Lines that cannot be read are skipped and told.
     pub fn load(path: &Path) -> Result<(Self, Vec<Quarantined>), LogError> {
-        Self::load_as(path, Unfinished::Interrupted)
-    }
-
-    pub(crate) fn load_as(
-        path: &Path,
-        unfinished: Unfinished,
-    ) -> Result<(Self, Vec<Quarantined>), LogError> {
         let io = |source| LogError::Io { action: "read", path: path.to_path_buf(), source };
         let mut reader = BufReader::new(File::open(path).map_err(io)?);
         let mut loader = Loader::default();
@@ -119,7 +93,7 @@ impl Transcript {
                 }
             }
         }
-        Ok((loader.finish(unfinished), quarantined))
+        Ok((loader.finish(), quarantined))
     }
 }
 
@@ -181,7 +155,7 @@ impl Loader {
 
     /// Completes the tail: calls without a message get one, calls without a result get the one that had arrived, or
     /// a result that says that nobody knows.
-    fn finish(mut self, unfinished: Unfinished) -> Transcript {
+    fn finish(mut self) -> Transcript {
         // A call may have started after its message was written.
         let messages = std::mem::take(&mut self.transcript.messages);
         self.settle(&messages);
@@ -202,7 +176,7 @@ impl Loader {
                 results.push(ContentBlock::ToolResult(self.ended.swap_remove(index)));
             } else {
                 let started = self.ever_started.contains(&tool_use.id);
-                results.push(ContentBlock::ToolResult(unfinished.answer(&tool_use, started)));
+                results.push(ContentBlock::ToolResult(unfinished(&tool_use, started)));
                 if started {
                     self.transcript.interrupted.push(tool_use);
                 }

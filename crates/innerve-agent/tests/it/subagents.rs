@@ -7,12 +7,15 @@ use innerve_agent::{Agent, AgentEvent, TerminalReason, Transcript};
 use innerve_model::ErrorClass;
 use innerve_permission::{PermissionMode, Policy};
 use innerve_pipeline::{Answer, Grant, GrantScope, PolicySource as _};
-use innerve_protocol::ContentBlock;
+use innerve_protocol::{ContentBlock, Request};
 use innerve_tool::port::{TaskRegistry as _, TaskState};
 use serde_json::{Value, json};
 
+use crate::interrupts::unanswered;
 use crate::kit::{LONG, World, check_transcript, finish, last_results, results, texts};
-use crate::script::{Say, Script, answer, call, cut, fail, response, text, usage};
+use crate::script::{
+    Say, Script, answer, blocks, call, cut, fail, response, text, thinking, usage,
+};
 
 fn agent_call(id: &str, input: Value) -> Vec<Say> {
     call(id, "Agent", input)
@@ -88,7 +91,7 @@ async fn a_child_s_events_say_whose_they_are() {
 #[tokio::test]
 async fn what_cannot_be_started_says_why() {
     for (input, words) in [
-        (json!({ "prompt": "child", "type": "Wizard" }), "available: Explore, general-purpose"),
+        (json!({ "prompt": "child", "type": "Wizard" }), "available: Explore, fork, general-purpose"),
         (json!({ "prompt": "child", "isolation": "worktree" }), "worktree"),
         (json!({ "prompt": "child", "isolation": "src" }), "not an absolute path"),
     ] {
@@ -443,4 +446,80 @@ async fn the_model_is_told_once_that_work_in_the_background_has_ended() {
         .collect();
     assert_eq!(news.len(), 1, "{news:?}");
     assert!(news[0].0 == 4 && news[0].1.contains("has completed: Found it."), "{news:?}");
+}
+
+#[tokio::test]
+async fn f98_a_copy_begins_with_the_bytes_of_its_parent() {
+    let script = Script::new(vec![
+        response([thinking("hm"), call("a", "Read", json!({}))]),
+        response([agent_call("b", json!({ "prompt": "count", "type": "fork" }))]),
+        // The copy: it cannot start another one.
+        response([agent_call("c", json!({ "prompt": "again", "type": "fork" }))]),
+        answer("Three."),
+        answer("Done."),
+    ]);
+    let world = World::new(&script);
+    let ran = world.run("Do it.").await;
+    assert_eq!(ran.reason(), TerminalReason::Completed);
+    let (parent, copy) = (script.request(1), script.request(2));
+    let bytes =
+        |request: &Request| serde_json::to_string(&(&request.system, &request.tools)).unwrap();
+    assert_eq!(bytes(&parent), bytes(&copy));
+    assert_eq!((&parent.model, parent.max_tokens), (&copy.model, copy.max_tokens));
+    let (before, after): (Vec<_>, Vec<_>) = (
+        parent.messages.iter().flat_map(|message| blocks(message)).collect(),
+        copy.messages.iter().flat_map(|message| blocks(message)).collect(),
+    );
+    assert_eq!(after[..before.len()], before);
+    assert!(after[before.len()..].concat().contains("count"));
+    let refused = last_results(&script.request(3));
+    assert!(refused[0].1.contains("starts no copies"), "{refused:?}");
+    assert_eq!(last_results(&script.request(4)), [("b".to_owned(), "Three. (1 tools)".to_owned())]);
+}
+
+#[tokio::test]
+async fn f97_a_child_in_the_background_changes_nothing_of_its_parent_but_is_among_its_tasks() {
+    let script = family(
+        json!({ "prompt": "child task", "background": true }),
+        vec![response([call("x", "Edit", json!({ "cwd": "/repo/deep" }))]), answer("Moved.")],
+    );
+    let world = World::new(&script);
+    let agent = world.start();
+    finish(agent.run(vec![ContentBlock::text("main task")])).await;
+    let ended = async {
+        loop {
+            let tasks = world.tasks.list();
+            if tasks.iter().any(|task| task.state != TaskState::Running) {
+                return tasks;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let tasks = tokio::time::timeout(LONG, ended).await.unwrap();
+    assert_eq!(tasks.len(), 1);
+    assert_eq!(tasks[0].state, TaskState::Completed("Moved.".to_owned()));
+    assert_eq!(world.policy.current().cwd, std::path::Path::new("/repo"));
+}
+
+#[tokio::test]
+async fn f100_a_child_s_question_is_answered_for_its_parent_and_taken_back_with_it() {
+    let child = || vec![response([call("x", "Ask", json!({}))]), answer("Asked.")];
+    let script = family(json!({ "prompt": "child task" }), child());
+    let world = World::new(&script).person(|request| {
+        assert!(request.agent.is_some(), "the question says who asks");
+        Answer::once()
+    });
+    world.run("main task").await;
+    assert!(world.board.notes().contains(&"end x".to_owned()));
+
+    let script = family(json!({ "prompt": "child task" }), child());
+    let world = unanswered(&script);
+    let agent = world.start();
+    let run = agent.run(vec![ContentBlock::text("main task")]);
+    world.board.wait_for("asked x").await;
+    run.cancel();
+    let ran = finish(run).await;
+    assert_eq!(ran.reason(), TerminalReason::AbortedTools);
+    assert_eq!(world.board.notes(), ["asked x", "taken back x"], "it did not run");
+    check_transcript(&agent).await;
 }

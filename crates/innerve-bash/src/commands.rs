@@ -329,6 +329,43 @@ pub(crate) fn helps(name: &str) -> bool {
     )
 }
 
+/// Whether a subcommand is one that comes with `cargo`: in place of others the project's configuration may name anything
+/// (The Cargo Book, "Configuration", `alias`).
+pub(crate) fn is_own_command_of_cargo(name: &str) -> bool {
+    matches!(
+        name,
+        "add"
+            | "bench"
+            | "build"
+            | "check"
+            | "clean"
+            | "doc"
+            | "fetch"
+            | "fix"
+            | "generate-lockfile"
+            | "info"
+            | "init"
+            | "install"
+            | "locate-project"
+            | "login"
+            | "metadata"
+            | "new"
+            | "package"
+            | "publish"
+            | "remove"
+            | "run"
+            | "rustc"
+            | "rustdoc"
+            | "search"
+            | "test"
+            | "tree"
+            | "update"
+            | "vendor"
+            | "version"
+            | "yank"
+    )
+}
+
 /// Whether a program acts on none of the variables that the shell may set for it.
 pub(crate) fn ignores_environment(name: &str) -> bool {
     files::IGNORE_ENVIRONMENT.contains(&name)

@@ -288,10 +288,16 @@ impl<'a> Reader<'a> {
         directory: &Directory,
     ) {
         for redirection in &call.redirections {
-            judgement.redirect(redirection, directory);
+            judgement.redirect(redirection, directory, &self.findings.values);
         }
         for around in &self.around {
-            judgement.redirect(&around.redirection, &around.directory);
+            judgement.redirect(&around.redirection, &around.directory, &self.findings.values);
+        }
+        if call.words.iter().any(|argument| argument.word.literal().is_none())
+            || !call.redirections.is_empty()
+            || !self.around.is_empty()
+        {
+            self.findings.values.note_question();
         }
         for assignment in &call.assignments {
             judgement.look_for_secrets(&assignment.value);

@@ -51,6 +51,39 @@ impl OpaqueCode {
             Self::Disagreement => "disagreement",
         }
     }
+
+    /// A sentence for people on what the code stands for.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::TooLarge => {
+                "The text is longer than 10,000 characters, holds more than 100 commands, is nested too deeply, or takes the parser too many steps."
+            }
+            Self::Characters => {
+                "A control character, an invisible character or an odd blank, which bash, the grammar or a reader's eye take differently."
+            }
+            Self::Syntax => {
+                "bash would refuse the text, or the grammar cannot read it although bash may."
+            }
+            Self::Construct => {
+                "Valid bash that is not on the positive list: arrays, `select`, `coproc`, `((…))`, odd quoting and continued lines."
+            }
+            Self::DynamicCommand => {
+                "The name of the program is not known before the text runs: `$CMD`, `\"$EDITOR\" f`, `xargs -I{} {}`."
+            }
+            Self::EvaluatesData => {
+                "bash would evaluate data as code or as a name: subscripts, `let`, `[ -v x ]`, `printf -v`, `${!x}`, `${x@P}`."
+            }
+            Self::ChangesState => {
+                "A builtin or variable that changes what later text means: `eval`, `source`, `alias`, `trap`, `shopt`, `PATH=…`."
+            }
+            Self::Wrapper => {
+                "The command inside a wrapper cannot be told: options that are not known, a script on a shell's input, `flock`, `env -S`."
+            }
+            Self::Disagreement => {
+                "The two readers do not find the same commands, words and redirections."
+            }
+        }
+    }
 }
 
 /// A refusal on its way out of the walk.

@@ -397,6 +397,11 @@ impl<'a> Reader<'a> {
             "subshell" | "compound_statement" | "if_statement" | "while_statement"
             | "for_statement" | "case_statement" => self.compound(node, scope, redirects),
             "function_definition" if redirects.is_empty() => self.function(node, scope),
+            "function_definition" => {
+                self.construct("a function with redirections is not analyzed", node)
+            }
+            "c_style_for_statement" => self.construct("`for ((…))` is not analyzed", node),
+            "unset_command" => self.construct("`unset` is not analyzed", node),
             kind => self.construct(format!("`{kind}` is not analyzed"), node),
         }
     }

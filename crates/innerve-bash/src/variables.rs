@@ -1,5 +1,9 @@
 //! What assigning a variable may change, and what the variables of a text are known to hold.
 
+mod sockets;
+
+pub(crate) use sockets::is_socket;
+
 use crate::directory::Directory;
 use crate::judge::names_secret;
 use crate::{DynamicWord, Word, WordPart};
@@ -141,6 +145,30 @@ const MEANING_SUFFIXES: &[&str] = &[
     "_proxy",
 ];
 
+/// What the names of variables begin with that reading programs look for their configuration in, and that an environment often
+/// holds.
+const ENVIRONMENT_PREFIXES: &[&str] = &[
+    "AWK",
+    "BAT_",
+    "CONDA_",
+    "GEM_",
+    "GH_",
+    "GO",
+    "GREP_",
+    "GROFF",
+    "JAVA_",
+    "LS_",
+    "MAN",
+    "PHP",
+    "PIP_",
+    "RIPGREP_",
+    "RUSTUP_",
+    "SYSTEMD_",
+    "UV_",
+    "VIRTUAL_ENV",
+    "XDG_",
+];
+
 /// What assigning `name` may change.
 pub(crate) fn kind(name: &str) -> VariableKind {
     if INERT.contains(&name) || name.starts_with("LC_") {
@@ -188,15 +216,21 @@ enum Nature {
 pub(crate) struct Values {
     natures: Vec<(String, Nature)>,
     secret_paths: Vec<String>,
+    /// Variables that may hold the path of a socket, or its beginning.
+    sockets: Vec<String>,
+    /// Whether it was asked what a variable leads to, so that a later assignment may take back the answer.
+    asked: bool,
     taken_back: bool,
 }
 
 impl Values {
     /// Notes that `name` may hold `value`.
     pub(crate) fn assign(&mut self, name: &str, value: &Word, directory: &Directory) {
-        if names_secret(value, directory) {
+        if names_secret(value, directory) && !self.secret_paths.iter().any(|known| known == name) {
             self.secret_paths.push(name.to_owned());
+            self.taken_back |= self.asked;
         }
+        self.note_socket(name, self.may_begin_socket(value));
         let nature = match value {
             Word::Literal(text) if text.is_empty() || text.starts_with('-') => Nature::Wild,
             Word::Literal(text) if text.bytes().all(is_plain) => Nature::Plain,
@@ -209,7 +243,13 @@ impl Values {
 
     /// Notes that `name` may hold anything.
     pub(crate) fn forget(&mut self, name: &str) {
+        self.note_socket(name, true);
         self.note(name, Nature::Wild);
+    }
+
+    /// Notes that what variables lead to was asked for.
+    pub(crate) fn note_question(&mut self) {
+        self.asked = true;
     }
 
     fn note(&mut self, name: &str, nature: Nature) {
@@ -297,6 +337,11 @@ impl Values {
             }),
         }
     }
+}
+
+/// Whether programs are known to read a variable of this name, which may be exported already.
+pub(crate) fn is_read_by_programs(name: &str) -> bool {
+    ENVIRONMENT_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// Variables that hold a path from the root.

@@ -21,8 +21,8 @@ pub(super) const ROWS: &[Program] = &[
         .with(Operands::Text)
         .careful()
         .note("everything but listing; archives on other hosts; options that name a program")
-        .check(|parsed| parsed.has(&["-t", "--list"]) && tar_archive(parsed).is_some_and(|archive| !archive.contains(':')))
-        .examples(&["tar -tzf a.tgz", "tar --list -f a.tar", "tar -tf a.tar src"], &["tar -xf a.tar", "tar -tf host:a.tar", "tar -tf a --to-command=x", "tar -tf a -I x", "tar -t"]),
+        .check(|parsed| parsed.has(&["-t", "--list"]) && tar_archive(parsed).is_some() && archives_are_here(parsed))
+        .examples(&["tar -tzf a.tgz", "tar --list -f a.tar", "tar -tf a.tar src"], &["tar -xf a.tar", "tar -tf host:a.tar", "tar -tf a.tar -f host:b", "tar -tf a --to-command=x", "tar -tf a -I x", "tar -t"]),
     Program::reads(&["tar", "gtar", "bsdtar"], concat!(tar_options!(), " -t"))
         .with(Operands::Text)
         .careful()
@@ -33,14 +33,14 @@ pub(super) const ROWS: &[Program] = &[
     Program::writes(&["tar", "gtar", "bsdtar"], concat!(tar_options!(), " -c -f=> -C= --create --file=> --directory="), Operands::Read)
         .gnu()
         .careful()
-        .check(|parsed| parsed.has(&["-c", "--create"]) && tar_archive(parsed).is_none_or(|archive| !archive.contains(':')))
+        .check(|parsed| parsed.has(&["-c", "--create"]) && archives_are_here(parsed))
         .examples(&["tar -czf out.tgz src", "tar --create -f a.tar -C d ."], &["tar -czf host:a src", "tar -cf a -I x src", "tar -xf a"]),
     Program::writes(&["tar", "gtar", "bsdtar"], concat!(tar_options!(), " -x -f=< -C=> --extract --get --file=< --directory=>"), Operands::Text)
         .gnu()
         .careful()
         .incomplete()
         .effects(&[Effect::Read, Effect::Write])
-        .check(|parsed| parsed.has(&["-x", "--extract", "--get"]) && tar_archive(parsed).is_none_or(|archive| !archive.contains(':')))
+        .check(|parsed| parsed.has(&["-x", "--extract", "--get"]) && archives_are_here(parsed))
         .examples(&["tar -xzf a.tgz -C d", "tar --extract -f a.tar"], &["tar -xf a --to-command=x", "tar -tf a"]),
     Program::acts(&["tar", "gtar", "bsdtar"], &[Effect::Read, Effect::Write])
         .check(|parsed| (old_style(parsed, b'x') || old_style(parsed, b'c')) && parsed.options.iter().all(|(name, _)| matches!(name.as_ref(), "-C" | "-v")))
@@ -124,6 +124,13 @@ fn old_style(parsed: &Parsed<'_>, mode: u8) -> bool {
             && letters.ends_with('f')
             && letters.bytes().all(|letter| letter == mode || b"vzjJpf".contains(&letter))
     })
+}
+
+/// Whether no archive lies on another host.
+fn archives_are_here(parsed: &Parsed<'_>) -> bool {
+    parsed
+        .values(&["-f", "--file"])
+        .all(|value| value.literal().is_some_and(|archive| !archive.contains(':')))
 }
 
 fn tar_archive<'p>(parsed: &'p Parsed<'_>) -> Option<&'p str> {

@@ -136,14 +136,14 @@ pub(crate) const ROWS: &[Builtin] = &[
         Judged::Rule,
         "with a mask it changes what is created",
         &["umask", "umask -S"],
-        &["umask 022"],
+        &["umask 022", "umask -- -w"],
     ),
     row(
         "ulimit",
         Judged::Rule,
         "with a limit it changes it",
         &["ulimit -n", "ulimit -a", "ulimit -Sn"],
-        &["ulimit -n 100", "ulimit -c unlimited"],
+        &["ulimit -n 100", "ulimit -c unlimited", "ulimit -n100", "ulimit -Scunlimited"],
     ),
     row(
         "kill",

@@ -4,6 +4,7 @@
 
 use super::{Operands, Program};
 use crate::Effect;
+use crate::directory::shown;
 use crate::judge::Parsed;
 
 macro_rules! diff_options {
@@ -65,7 +66,7 @@ pub(super) const ROWS: &[Program] = &[
         .check(formats_are_plain)
         .examples(
             &["git log --oneline -20", "git log -p --follow -- src/lib.rs", "git show HEAD:src/lib.rs", "git log --format='%h %s' --since=yesterday", "git log -S foo --all", "git rev-list --count HEAD", "git stash list"],
-            &["git log --output=x", "git log --format=%G?", "git log --show-signature", "git show --ext-diff", "git log \"$x\"", "git log --pretty=\"$x\""],
+            &["git log --output=x", "git log --format=%G?", "git log --format='%h %+GK'", "git log --pretty='format:%-G?'", "git log --pretty='% GS'", "git log --show-signature", "git show --ext-diff", "git log \"$x\"", "git log --pretty=\"$x\""],
         ),
     reads(&["git stash show"], concat!(diff_options!(), " --include-untracked --only-untracked")).examples(&["git stash show -p"], &["git stash show --output=x"]),
     reads(&["git shortlog"], "-nsec -w? -# --numbered --summary --email --committer --all --since= --until= --group= --no-merges --format= --author=")
@@ -193,6 +194,22 @@ pub(super) const ROWS: &[Program] = &[
     )
     .note("run the repository's hooks")
     .examples(&["git commit -m x", "git checkout -b x", "git rebase main", "git worktree add ../x"], &["git worktree list"]),
+    Program::unknown(
+        &["git ls-remote", "git fetch", "git clone", "git pull", "git push", "git archive", "git fetch-pack", "git send-pack"],
+        &[Effect::Read, Effect::Write, Effect::Network, Effect::ExecUnknown],
+    )
+    .note("options and addresses that name a program")
+    .check(names_program)
+    .examples(
+        &["git ls-remote --upload-pack=./x .", "git push --exec ./x .", "git fetch 'ext::sh -c ls'", "git fetch --upl ./x .", "git clone -c core.fsmonitor=x . a"],
+        &["git ls-remote origin", "git fetch --all", "git push -u origin main", "git clone --depth 1 https://example.com/x.git"],
+    ),
+    Program::unknown(&["git clone"], &[Effect::Read, Effect::Write, Effect::Network, Effect::ExecUnknown])
+        .check(|parsed| parsed.options.iter().any(|(name, _)| name.starts_with("-u")))
+        .examples(&["git clone -u ./x . a"], &["git clone -b main https://example.com/x.git"]),
+    Program::unknown(&["git bisect run", "git submodule foreach"], &[Effect::Write, Effect::ExecUnknown])
+        .note("run the command in their words")
+        .examples(&["git bisect run make test", "git submodule foreach 'git pull'"], &["git bisect start"]),
     Program::acts(&["git ls-remote", "git remote show"], &[Effect::Read, Effect::Network]).examples(&["git ls-remote origin", "git remote show origin"], &["git remote show -n origin"]),
     Program::acts(
         &["git fetch", "git clone", "git submodule", "git remote update"],
@@ -216,10 +233,31 @@ pub(super) const ROWS: &[Program] = &[
     .examples(&["git verify-commit HEAD", "git difftool"], &[]),
 ];
 
+/// Whether an option gives the program to run at the other end, or configuration; or an address does (`ext::…`). Long
+/// options may be shortened.
+fn names_program(parsed: &Parsed<'_>) -> bool {
+    let runs = |name: &str| {
+        let name = name.split('=').next().unwrap_or_default();
+        ["--upload-pack", "--receive-pack", "--exec", "--config", "--template"]
+            .iter()
+            .any(|option| name.len() > 2 && option.starts_with(name))
+            || name.starts_with("-c")
+    };
+    parsed.options.iter().any(|(name, _)| runs(name))
+        || parsed.operands.iter().any(|word| shown(word).contains("::"))
+}
+
 /// Formats that check signatures run a program.
 fn formats_are_plain(parsed: &Parsed<'_>) -> bool {
     parsed.values(&["--format", "--pretty", "--sort"]).all(|value| {
-        value.literal().is_some_and(|text| !text.contains("%G") && !text.contains("signature"))
+        value.literal().is_some_and(|text| !checks_signatures(text) && !text.contains("signature"))
+    })
+}
+
+/// Whether a format holds `%G?` and the like, with or without what adds or drops a blank before it (git, "pretty-formats").
+fn checks_signatures(format: &str) -> bool {
+    format.split('%').skip(1).any(|placeholder| {
+        placeholder.strip_prefix(['+', '-', ' ']).unwrap_or(placeholder).starts_with('G')
     })
 }
 

@@ -1,5 +1,6 @@
 //! Programs that talk to other machines, and those with a daemon of their own.
 
+use super::text::names_word;
 use super::{Group, Operands, Program};
 use crate::Effect;
 use crate::judge::Parsed;
@@ -118,11 +119,17 @@ pub(super) const ROWS: &[Program] = &[
     // Code hosts.
     remote(
         &["gh pr view", "gh pr list", "gh issue view", "gh issue list", "gh run view", "gh run list"],
-        "-cvd -RqtsLaAlSbBHjuew= --repo= --json= --jq= --template= --state= --limit= --assignee= --author= --label= --search= --comments --log \
+        "-cvd -RqtsLaAlSbBHjue= --repo= --json= --jq= --template= --state= --limit= --assignee= --author= --label= --search= --comments --log \
          --log-failed --verbose --job= --branch= --base= --head= --draft --workflow= --event= --status= --user= --milestone= --exit-status --attempt= --app= !--web !-w",
     )
-    .note("`--web` opens a browser")
-    .examples(&["gh pr view 12", "gh pr list --state open --json number,title", "gh run view 1 --log-failed", "gh issue list -L 5"], &["gh pr view --web", "gh pr merge 12", "gh pr view \"$x\"", "gh api /user"]),
+    .note("`--web` opens a browser; programs for `--jq` that show the environment")
+    .check(|parsed| {
+        is_literal(parsed)
+            && parsed
+                .values(&["--jq", "-q"])
+                .all(|program| program.literal().is_some_and(|program| !names_word(program, &["env", "ENV"])))
+    })
+    .examples(&["gh pr view 12", "gh pr list --state open --json number,title", "gh run view 1 --log-failed", "gh issue list -L 5"], &["gh pr view --web", "gh pr view -w 12", "gh pr list --json number --jq env", "gh run view 1 -q '$ENV.HOME'", "gh pr merge 12", "gh pr view \"$x\"", "gh api /user"]),
     Program::unknown(&["gh auth token", "gh auth status", "glab auth status"], &[Effect::Secret]).note("shows a token").examples(&["gh auth token"], &["gh auth login"]),
     Program::acts(
         &[

@@ -125,7 +125,7 @@ pub(super) const ROWS: &[Program] = &[
         .check(ip_shows)
         .examples(
             &["ip addr", "ip -br a", "ip route show", "ip -4 addr show dev eth0", "ip route get 8.8.8.8", "ip -s link show eth0", "ip neigh"],
-            &["ip link set eth0 down", "ip addr add 10.0.0.1/8 dev lo", "ip netns exec x ls", "ip -batch x", "ip route flush all", "ip $x"],
+            &["ip link set eth0 down", "ip addr add 10.0.0.1/8 dev lo", "ip netns exec x ls", "ip -batch x", "ip -batch a", "ip route flush all", "ip $x"],
         ),
     shows(&["ifconfig"], "-asv").careful()
         .check(|parsed| parsed.operands.len() <= 1 && parsed.operands.iter().all(|word| is_one_word(word)))

@@ -317,7 +317,7 @@ fn yq_reads(parsed: &Parsed<'_>, script: usize) -> bool {
 }
 
 /// Whether a program holds one of `words` where it is no key (`.env`, `"env"`).
-fn names_word(program: &str, words: &[&str]) -> bool {
+pub(super) fn names_word(program: &str, words: &[&str]) -> bool {
     let is_part = |character: char| character.is_ascii_alphanumeric() || character == '_';
     let mut before = None;
     let mut rest = program;

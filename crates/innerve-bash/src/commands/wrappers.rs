@@ -125,7 +125,7 @@ pub(crate) const ROWS: &[Wrapper] = &[
          --delimiter= --arg-file=< --replace? --eof? --max-lines? --process-slot-var= --show-limits",
     )
     .note("the words from the input stand behind the command's own; a program from the input is not known")
-    .examples(&["xargs wc -l", "xargs -0 -n1 -P4 grep foo", "xargs -I{} cp {} dst", "xargs"], &["xargs -I{} {}", "xargs --frob ls", "xargs -n 1 -I x ls x"]),
+    .examples(&["xargs wc -l", "xargs -0 -n1 -P4 grep foo", "xargs -I{} cp {} dst", "xargs"], &["xargs -I{} {}", "xargs --frob ls", "xargs -n 1 -I x ls x", "xargs --process-slot-var=PATH ls"]),
     Wrapper::new(&["find", "gfind"], Inside::Find, "")
         .note("`-delete`, `-fprint`, `-fprint0`, `-fprintf` and `-fls` write; the commands behind `-exec`, `-execdir`, `-ok` and `-okdir` are found")
         .examples(&["find . -name '*.rs' -type f", "find . -name x -exec grep -l y {} +", "find src -mtime -1 -not -path '*/x/*'"], &["find . $x", "find . -exec", "find . -name $x -delete"]),
@@ -134,7 +134,7 @@ pub(crate) const ROWS: &[Wrapper] = &[
         .examples(&["fd -e rs -x wc -l", "fd -e py -X grep -l foo"], &["fd x -x"]),
     Wrapper::new(&["bash", "sh", "dash"], Inside::Shell, "-c -celux -n")
         .note("text from files or the input is not seen; `sh` and `dash` may read text otherwise than bash does")
-        .examples(&["bash -c 'ls | head'", "sh -c 'git status'", "bash -lc ls", "bash -n a.sh", "bash --version"], &["bash a.sh", "bash -c \"$x\"", "bash", "sh -c '[[ a ]]'", "bash -O extglob -c ls"]),
+        .examples(&["bash -c 'ls | head'", "sh -c 'git status'", "bash -lc ls", "bash -n a.sh", "bash --version"], &["bash a.sh", "bash -c \"$x\"", "bash", "sh -c '[[ a ]]'", "bash -O extglob -c ls", "bash -c +x ls"]),
     Wrapper::new(&["zsh", "ksh", "ash", "fish", "csh", "tcsh", "rbash", "mksh", "pwsh", "nu", "elvish"], Inside::Shell, "")
         .note("reads text otherwise than bash does")
         .examples(&["zsh --version"], &["zsh -c ls", "fish -c ls"]),

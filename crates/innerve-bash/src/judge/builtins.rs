@@ -99,10 +99,15 @@ impl<'a> Reader<'a> {
                 }
             }
             "umask" | "ulimit" => {
-                let shows = words
-                    .iter()
-                    .all(|word| word.word.literal().is_some_and(|text| text.starts_with('-')));
-                if !shows {
+                let shows = |text: &str| match name {
+                    "umask" => matches!(text, "-S" | "-p"),
+                    // A limit may be attached to its letter.
+                    _ => text.strip_prefix('-').is_some_and(|letters| {
+                        let last = letters.trim_start_matches(['H', 'S', 'a']);
+                        last.len() <= 1 && last.bytes().all(|letter| letter.is_ascii_alphabetic())
+                    }),
+                };
+                if !words.iter().all(|word| word.word.literal().is_some_and(shows)) {
                     return Ok(Judgement::new(Class::Write, &[Effect::State]));
                 }
             }

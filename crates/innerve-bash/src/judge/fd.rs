@@ -2,6 +2,7 @@
 
 use super::wrappers::{absorb, input_word, opaque};
 use super::{Call, Judgement, bare_name, programs};
+use crate::directory::Directory;
 use crate::read::{Argument, Reader, Scope, Step};
 
 /// What stands for a found file, or a part of its path.
@@ -41,8 +42,22 @@ impl<'a> Reader<'a> {
         if !placed {
             inner.push(Argument { word: input_word("{}", false), raw: "", span: call.span });
         }
-        let result = self.inner_words(inner, call, true, scope.not_last())?;
-        absorb(&mut judgement, &result);
+        let directory = self.directory.clone();
+        if searching.iter().skip(1).any(moves) {
+            self.directory = Directory::unknown();
+        }
+        let result = self.inner_words(inner, call, true, scope.not_last());
+        self.directory = directory;
+        absorb(&mut judgement, &result?);
         Ok(judgement)
+    }
+}
+
+/// Whether a word may be the option that names another directory to work in, alone or at the end of a cluster.
+fn moves(word: &Argument<'_>) -> bool {
+    match word.word.literal() {
+        Some(text) if text.starts_with("--") => text.starts_with("--base-directory"),
+        Some(text) => text.starts_with('-') && text.contains('C'),
+        None => true,
     }
 }

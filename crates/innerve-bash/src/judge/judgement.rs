@@ -2,6 +2,7 @@
 
 use crate::directory::{Directory, shown};
 use crate::secrets::{is_secret_path, is_secret_variable};
+use crate::variables::{Values, is_socket};
 use crate::{Class, Effect, Effects, Redirection, RedirectionKind, Word, WordPart};
 
 /// What one command does.
@@ -81,11 +82,23 @@ impl Judgement {
     }
 
     /// Adds what a redirection does.
-    pub(super) fn redirect(&mut self, redirection: &Redirection, directory: &Directory) {
+    pub(super) fn redirect(
+        &mut self,
+        redirection: &Redirection,
+        directory: &Directory,
+        values: &Values,
+    ) {
         self.look_for_secrets(&redirection.target);
         let target = redirection.target.literal();
-        let shown = shown(&redirection.target);
-        if shown.starts_with("/dev/tcp/") || shown.starts_with("/dev/udp/") {
+        let connects = match redirection.kind {
+            RedirectionKind::Duplicate | RedirectionKind::Text => false,
+            RedirectionKind::Read => values.may_be_socket(&redirection.target),
+            // Where it is not known what is written, the class says so anyway.
+            RedirectionKind::Write | RedirectionKind::Append => {
+                is_socket(&shown(&redirection.target))
+            }
+        };
+        if connects {
             self.raise(Class::Unknown, Effect::Network);
             self.complete = false;
             return;

@@ -61,16 +61,20 @@ pub(super) fn judge(name: &str, words: &[Argument<'_>], site: Site<'_>) -> Judge
 fn prints_only(name: &str, words: &[Argument<'_>]) -> bool {
     let literal = |index: usize| words.get(index).and_then(|word| word.word.literal());
     match words {
-        [] => commands::group(name).is_some() && !matches!(name, "yarn" | "pnpm" | "bundle"),
+        // Some read a program from their input, others run what the project's files name.
+        [] => {
+            commands::group(name).is_some()
+                && !matches!(name, "yarn" | "pnpm" | "bundle" | "composer" | "deno" | "swift")
+        }
         [_] => literal(0).is_some_and(|option| commands::only_prints(name, option)),
         [verb @ .., last] if last.word.literal() == Some("--help") && commands::helps(name) => {
             let verb: Option<Vec<&str>> = verb.iter().map(|word| word.word.literal()).collect();
             verb.is_some_and(|verb| {
                 let first = verb.first().copied().unwrap_or_default();
-                verb.len() <= 2
+                (name != "cargo" || commands::is_own_command_of_cargo(first))
+                    && verb.len() <= 2
                     && verb.iter().all(|word| !word.starts_with('-'))
                     && !commands::programs(&format!("{name} {}", verb.join(" "))).is_empty()
-                    || verb.len() == 1 && !commands::programs(&format!("{name} {first}")).is_empty()
             })
         }
         _ => false,
@@ -222,7 +226,7 @@ fn enter(judgement: &mut Judgement, row: &Program, parsed: &Parsed<'_>, director
             }
         }
         Operands::Copy | Operands::Move | Operands::Link => {
-            copy(judgement, row.operands, operands, parsed, directory);
+            copy(judgement, row, operands, parsed, directory);
         }
         Operands::InOut => {
             for word in operands {
@@ -244,13 +248,21 @@ fn enter(judgement: &mut Judgement, row: &Program, parsed: &Parsed<'_>, director
 /// Enters sources and the target, which is the last operand or the value of an option.
 fn copy(
     judgement: &mut Judgement,
-    kind: Operands,
+    row: &Program,
     operands: &[&Word],
     parsed: &Parsed<'_>,
     directory: &Directory,
 ) {
+    let kind = row.operands;
     let target: Option<&Value<'_>> = parsed.values(&["-t", "--target-directory"]).next();
     let (sources, last) = match (target, operands.split_last()) {
+        (None, Some((only, []))) if kind == Operands::Link => {
+            // `ln a/b` makes `b` here.
+            judgement.look_at(only, directory);
+            let here = Word::Literal(".".to_owned());
+            write_into(judgement, &here, &[only], directory);
+            return;
+        }
         (None, Some((last, sources))) => (sources, Some(*last)),
         _ => (operands, None),
     };
@@ -264,17 +276,58 @@ fn copy(
             judgement.delete(source, directory);
         }
     }
+    // `rsync -a src/ d` copies what is in `src`, not `src` itself.
+    let is_placed = |source: &&Word| {
+        !row.names.contains(&"rsync") || source.literal().is_some_and(|path| !path.ends_with('/'))
+    };
+    let placed: Vec<&Word> = sources.iter().copied().filter(is_placed).collect();
     match (target, last) {
-        (Some(Value::Word(word)), _) => write(judgement, word, directory),
-        (None, Some(word)) => write(judgement, word, directory),
+        (Some(Value::Word(word)), _) => {
+            write(judgement, word, directory);
+            write_into(judgement, word, &placed, directory);
+        }
+        (None, Some(word)) => {
+            write(judgement, word, directory);
+            if sources.len() > 1 || is_directory(word) {
+                write_into(judgement, word, &placed, directory);
+            }
+        }
         (Some(Value::Text(text)), _) => {
-            write(judgement, &Word::Literal(text.clone()), directory);
+            let word = Word::Literal(text.clone());
+            write(judgement, &word, directory);
+            write_into(judgement, &word, &placed, directory);
         }
         (Some(Value::Unknown), _) | (None, None) => {
             judgement.raise(Class::Write, Effect::Write);
             judgement.writes.push(None);
         }
     }
+}
+
+/// Enters what the sources are called in the directory `target`, as far as both are known.
+fn write_into(judgement: &mut Judgement, target: &Word, sources: &[&Word], directory: &Directory) {
+    let Some(target) = target.literal() else { return };
+    let names = sources.iter().filter_map(|source| source.literal()).filter_map(|source| {
+        source
+            .trim_end_matches('/')
+            .rsplit('/')
+            .next()
+            .filter(|name| !matches!(*name, "" | "." | ".."))
+    });
+    for name in names {
+        let path = match target {
+            "." => name.to_owned(),
+            _ => format!("{}/{name}", target.trim_end_matches('/')),
+        };
+        judgement.write(&Word::Literal(path), directory);
+    }
+}
+
+/// Whether a word can only name a directory.
+fn is_directory(word: &Word) -> bool {
+    word.literal().is_some_and(|text| {
+        text.ends_with('/') || matches!(text.rsplit('/').next(), Some("." | ".."))
+    })
 }
 
 fn write(judgement: &mut Judgement, word: &Word, directory: &Directory) {

@@ -33,6 +33,14 @@ impl<'a> Reader<'a> {
             self.read_input(name, call, scope)?;
             return Err(opaque(&format!("`{name}` runs text that is not seen"), call));
         };
+        if text.starts_with(['-', '+']) {
+            // The shell goes on reading options behind `-c`; its text comes later.
+            self.read_operands(name, call, scope)?;
+            return Err(opaque(
+                &format!("`{name}` takes an option where its text is expected"),
+                call,
+            ));
+        }
         let (text, span) = (text.to_owned(), code.span);
         let mut wrappers = call.wrappers.clone();
         wrappers.push(
@@ -78,6 +86,18 @@ impl<'a> Reader<'a> {
             judgement.read(&file.word, &self.directory);
         }
         Ok(judgement)
+    }
+
+    /// Lists what each word of a shell would run, whichever of them is its text.
+    fn read_operands(&mut self, name: &str, call: &Call<'a>, scope: Scope) -> Step {
+        for word in call.words.iter().skip(3) {
+            if let Some(text) = word.word.literal().filter(|text| !text.starts_with(['-', '+'])) {
+                let mut wrappers = call.wrappers.clone();
+                wrappers.push(name.to_owned());
+                self.read_inner(text, word.span, wrappers, scope.not_last())?;
+            }
+        }
+        Ok(())
     }
 
     /// Lists what a shell reads from a here-document or here-string.

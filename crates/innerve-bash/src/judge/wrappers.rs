@@ -283,6 +283,13 @@ impl<'a> Reader<'a> {
         {
             placeholders.push("{}".to_owned());
         }
+        let slots: Vec<_> = parsed.values(&["--process-slot-var"]).collect();
+        if !slots.iter().all(|name| {
+            name.literal().is_some_and(|name| variables::kind(name) == VariableKind::Inert)
+        }) {
+            let message = "`xargs` sets a variable that may change what programs mean";
+            return Err(Refusal::new(OpaqueCode::ChangesState, message, call.span));
+        }
         let mut judgement = Judgement::neutral();
         for (_, value) in &parsed.files {
             match value {

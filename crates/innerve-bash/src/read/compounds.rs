@@ -220,14 +220,19 @@ impl Reader<'_> {
         let [keyword, variable, of, words @ .., group] = children.as_slice() else {
             return self.construct("a `for` without `in` is not analyzed", node);
         };
+        if keyword.kind() == "select" {
+            return self.construct("`select` is not analyzed", node);
+        }
         let name = self.node_text(*variable);
         if keyword.kind() != "for" || of.kind() != "in" || !variables::is_name(name) {
             return self.construct("a `for` of this form is not analyzed", node);
         }
-        if !matches!(
-            variables::kind(name),
-            variables::VariableKind::Inert | variables::VariableKind::Plain
-        ) {
+        if variables::is_read_by_programs(name)
+            || !matches!(
+                variables::kind(name),
+                variables::VariableKind::Inert | variables::VariableKind::Plain
+            )
+        {
             return Err(self.refusal(
                 OpaqueCode::ChangesState,
                 format!("the loop assigns `{name}`"),

@@ -186,6 +186,9 @@ impl<'a> Reader<'a> {
             }
         }
         if at == start {
+            if self.byte(at) == b'(' {
+                return self.construct("an array is not analyzed", holder);
+            }
             return self.construct("a word is empty", holder);
         }
         self.word_end(start, at, holder, scope)?;

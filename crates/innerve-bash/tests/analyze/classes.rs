@@ -336,3 +336,63 @@ fn git_in_another_directory_asks() {
     assert_eq!(analyze_in("cd /repo2 && git status", Some("/repo")).class(), Class::Unknown);
     assert_eq!(analyze_in("cd /repo/../x && git status", Some("/repo")).class(), Class::Unknown);
 }
+
+#[test]
+fn a_read_that_may_be_a_connection_is_not_free() {
+    check(
+        Class::Unknown,
+        &[
+            "cat < /dev/tcp/example.com/80",
+            "p=/dev/tcp/example.com/80; echo \"$x\" < \"$p\" >&0",
+            "p=/dev; cat < $p/tcp/example.com/80",
+            "p=/de; q=v/tcp/h/80; cat < \"$p$q\"",
+            "p=a; p+=/dev/tcp/h/1; cat < $p",
+            "cat < /dev/tc$x/h/80",
+            "cat < \"$1\"",
+            "cat < \"$(cat a)\"",
+            "cat < ${PWD}dev/tcp/h/80",
+            "while read -r f; do wc -l < \"$f\"; done < a",
+            "for p in a /dev/udp/h/53; do cat < $p; done",
+            "for i in 1 2; do cat < \"$p\"; p=/dev/tcp/h/80; done",
+            "{ cat; } < \"$1\"",
+            "for i in 1 2; do cat \"$p\"; p=~/.ssh/id_rsa; done",
+        ],
+    );
+    check(
+        Class::ReadOnly,
+        &[
+            "wc -l < \"$f\"",
+            "for f in *.txt; do wc -l < \"$f\"; done",
+            "for f in src/*; do wc -l < $f; done",
+            "f=a.txt; while read -r line; do echo \"$line\"; done < \"$f\"",
+            "d=src; cat < \"$d/a.txt\"",
+            "cat < ~/a.txt; cat < \"$HOME/a\"; cat < \"$PWD/a\"; cat < /etc/os-release",
+        ],
+    );
+}
+
+#[test]
+fn a_loop_over_a_variable_of_programs_is_not_free() {
+    check(
+        Class::Unknown,
+        &[
+            "for XDG_CONFIG_HOME in a; do git status; done",
+            "for RUSTUP_TOOLCHAIN in a; do cargo --version; done",
+        ],
+    );
+    check(Class::ReadOnly, &["for FILE in a b; do wc -l \"$FILE\"; done"]);
+}
+
+#[test]
+fn what_runs_in_another_directory_is_judged_there() {
+    check(
+        Class::Unknown,
+        &[
+            "fd --base-directory ../x . -x git log -1 -- {}",
+            "fd -HC ../x . -x git log -1 -- {}",
+            "env -C ../x git status",
+            "find ../x -execdir git status \\;",
+        ],
+    );
+    check(Class::ReadOnly, &["fd . -x git log -1 -- {}"]);
+}

@@ -1,10 +1,12 @@
 //! What the analyzer says of whole texts.
 
+mod attacks;
 mod classes;
 mod commands;
 mod everyday;
 mod invariants;
 mod opaque;
+mod opaque_page;
 mod paths;
 mod properties;
 

@@ -30,10 +30,20 @@ fn operands_are_what_the_program_makes_of_them() {
     check("awk -F: '{print $1}' f", "f", "", "");
     check("sed -i s/a/b/ f g", "", "f g", "");
     check("rm -rf a \"$b\" *.o", "", "", "a ? ?");
-    check("cp -r a b c", "a b", "c", "");
-    check("cp -t d a b", "a b", "d", "");
+    check("cp -r a b c", "a b", "c c/a c/b", "");
+    check("cp -t d a b", "a b", "d d/a d/b", "");
+    check("cp a/b .; mv c/d ./", "a/b c/d", ". b ./ ./d", "c/d");
+    check(
+        "cp a/b /c/; cd d; cp e/f ..; cp \"$g\" .",
+        "a/b d/e/f ?",
+        "/c/ /c/b d/.. d/../f d/.",
+        "",
+    );
     check("mv a b", "a", "b", "a");
     check("ln -s a b", "a", "b", "");
+    check("ln -sf a/b; ln -t c a/b", "a/b a/b", "b c c/b", "");
+    check("rsync -a a/ b/; rsync -a a b/", "a/ a", "b/ b/ b/a", "");
+    check("install -m 644 a b/", "a", "b/ b/a", "");
     check("mkdir -p -m 700 a b", "", "a b", "");
     check("touch -r a b", "a", "b", "");
     check("chmod -R 755 a", "", "a", "");

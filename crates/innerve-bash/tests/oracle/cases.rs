@@ -356,6 +356,10 @@ pub(crate) const NASTY: &[(&str, &str)] = &[
     ("command c2 a", "c2|a"),
     ("command -- c2 a", "c2|a"),
     ("bash -c 'c2 a'", "c2|a"),
+    // Options may follow `-c`; the text comes later.
+    ("bash -c +x 'c2 a'", "c2|a"),
+    ("bash -c -e +u 'c2 a'", "c2|a"),
+    ("sh -c +e 'c2 a'", "c2|a"),
     ("bash -c 'c1; c2 \"$1\"' b a", "c2|a"),
     ("bash -ec 'c2 a'", "c2|a"),
     ("bash -c \"c2 'a b'\"", "c2|a b"),

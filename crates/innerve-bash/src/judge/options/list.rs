@@ -74,9 +74,11 @@ impl Options {
             self.numbers = true;
         } else if name == "-" {
             self.dash = true;
+        } else if refused {
+            // Neither as a word of its own nor as letters is it known.
         } else if let Some(word) = name.strip_prefix('~') {
             self.words.push(word);
-        } else if !refused {
+        } else {
             for letter in name.bytes().skip(1) {
                 if let Some(place) = place(letter).and_then(|place| self.letters.get_mut(place)) {
                     *place = place.or(arity);
@@ -161,11 +163,12 @@ mod tests {
 
     #[test]
     fn letters_words_and_numbers_are_told_apart() {
-        let options = Options::new("-ab -n= -o=> -U? -# - ~-br !-x !-y=");
+        let options = Options::new("-ab -n= -o=> -U? -# - ~-br !-x !-y= !~-batch");
         assert_eq!(options.short('a'), Some(Arity::None));
         assert_eq!(options.short('n'), Some(Arity::Required(Role::Text)));
         assert_eq!(options.short('o'), Some(Arity::Required(Role::Write)));
         assert_eq!(options.short('U'), Some(Arity::Attached));
+        assert!(!options.has_word("-batch"));
         for letter in ['x', 'y', 'z', 'é', ' '] {
             assert_eq!(options.short(letter), None, "{letter}");
         }

@@ -101,7 +101,13 @@ pub(crate) fn is_reading_awk(program: &str) -> bool {
                 if REFUSED.contains(&word) || !known && called {
                     return false;
                 }
-                printing |= matches!(word, "print" | "printf");
+                if matches!(word, "print" | "printf") {
+                    // `for (print > "f"; …)`: the parenthesis does not end where the output goes.
+                    if !open.is_empty() {
+                        return false;
+                    }
+                    printing = true;
+                }
                 before_statement = matches!(word, "if" | "while" | "for");
                 slash = match word {
                     "print" | "printf" | "else" | "in" | "do" | "BEGIN" | "END" => {

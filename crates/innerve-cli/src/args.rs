@@ -141,6 +141,9 @@ pub(crate) struct SessionArguments {
     /// Goes on with this session; the beginning of its id is enough if no other begins so.
     #[arg(long, value_name = "ID")]
     pub(crate) resume: Option<String>,
+    /// Only coordinates: sub-agents do all the work, side by side in the background.
+    #[arg(long)]
+    pub(crate) coordinator: bool,
     /// With --continue or --resume: goes on in a copy and leaves the session as it is.
     #[arg(long)]
     pub(crate) fork: bool,

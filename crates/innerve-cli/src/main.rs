@@ -1,5 +1,6 @@
 //! The `innerve` program: reads flags, wires the crates together, prints.
 
+mod agents;
 mod analyze;
 mod args;
 mod call;

@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use innerve_agent::RuleSaver;
+use innerve_agent::{AgentTypes, RuleSaver};
 use innerve_permission::{Behavior, Layer, PathFacts, Policy, Warning};
 use innerve_settings::{
     DiskPaths, Flags, Loaded, Locations, Settings, SettingsError, Watcher, save_local_rule,
 };
 use serde_json::json;
 
+use crate::agents;
 use crate::args::PolicyArguments;
 use crate::exit::Failure;
 
@@ -18,6 +19,8 @@ pub(crate) struct Found {
     pub(crate) policy: Policy,
     /// All layers, for what else they hold.
     pub(crate) layers: Vec<Layer>,
+    /// The types of sub-agent.
+    pub(crate) agents: AgentTypes,
     pub(crate) warnings: Vec<Warning>,
     pub(crate) locations: Locations,
     pub(crate) disk: Arc<dyn PathFacts>,
@@ -26,6 +29,8 @@ pub(crate) struct Found {
     pub(crate) watcher: Option<Watcher>,
     /// Whether settings forbid `bypassPermissions`.
     pub(crate) bypass_disabled: bool,
+    /// Whether settings forbid `auto`.
+    pub(crate) auto_disabled: bool,
 }
 
 /// The settings files and flags that count in `cwd`.
@@ -37,12 +42,16 @@ pub(crate) fn find(cwd: &Path, arguments: &PolicyArguments) -> Result<Found, Fai
         load(&locations, arguments, false).map_err(|error| Failure::usage(error.to_string()))?;
     let disk = Arc::new(DiskPaths);
     let saver = ToLocalSettings { locations: locations.clone(), trusted: loaded.settings.trusted };
+    let (agents, odd) =
+        agents::collect(&locations, &loaded.settings.layers, loaded.settings.trusted);
     Ok(Found {
         watcher: Some(watcher),
+        agents,
         bypass_disabled: loaded.settings.permissions.bypass_disabled,
+        auto_disabled: loaded.settings.permissions.auto_disabled,
         policy: loaded.settings.policy(&locations, disk.as_ref()),
         layers: loaded.settings.layers,
-        warnings: loaded.warnings,
+        warnings: loaded.warnings.into_iter().chain(odd).collect(),
         locations,
         disk,
         saver: (!loaded.settings.permissions.managed_rules_only)
@@ -76,12 +85,14 @@ pub(crate) fn none(cwd: &Path) -> Result<Found, Failure> {
     Ok(Found {
         policy,
         layers: Vec::new(),
+        agents: AgentTypes::default(),
         warnings: Vec::new(),
         locations,
         disk,
         saver: None,
         watcher: None,
         bypass_disabled: false,
+        auto_disabled: false,
     })
 }
 

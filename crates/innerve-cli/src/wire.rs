@@ -13,15 +13,15 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use innerve_agent::{
-    AgentConfig, Journal, ResultFiles, RuleSaver, SessionEnv, SharedPolicy, Surroundings, Tasks,
-    default_system_prompt, random_id,
+    AgentConfig, AgentTypes, Journal, ResultFiles, RuleSaver, SessionEnv, SharedPolicy,
+    Surroundings, Tasks, default_system_prompt, random_id,
 };
 use innerve_builtins::host::HostClock;
 use innerve_hooks::{HookSession, Hooks};
 use innerve_permission::{
     Behavior, Layer, Origin, PathFacts, PermissionMode, Policy, Rule, RuleSource, Warning,
 };
-use innerve_pipeline::{Pipeline, PolicySource, Turn};
+use innerve_pipeline::{Approver, Pipeline, PolicySource, Turn};
 use innerve_protocol::SessionId;
 use innerve_settings::Watcher;
 use innerve_tool::{CancellationToken, ToolPool};
@@ -48,11 +48,14 @@ pub(crate) struct Workplace {
     pub(crate) sessions: PathBuf,
     config: PathBuf,
     layers: Vec<Layer>,
+    agents: AgentTypes,
     saver: Option<Arc<dyn RuleSaver>>,
     watcher: Option<Watcher>,
     bypass_disabled: bool,
     auto_disabled: bool,
     prompt_tool: Option<String>,
+    /// Whoever is asked, if not a person at a plain terminal.
+    approver: Option<Arc<dyn Approver>>,
     fatal: Fatal,
     tasks: Arc<Tasks>,
     cancellation: CancellationToken,
@@ -92,6 +95,7 @@ impl Workplace {
         let Found {
             mut policy,
             layers,
+            agents,
             warnings,
             locations,
             disk,
@@ -108,11 +112,13 @@ impl Workplace {
             sessions: sessions_of(&locations.state_dir(), cwd),
             config: locations.config_dir(),
             layers,
+            agents,
             saver,
             watcher,
             bypass_disabled,
             auto_disabled,
             prompt_tool: None,
+            approver: None,
             fatal: Fatal::default(),
             tasks: Arc::default(),
             cancellation: CancellationToken::new(),
@@ -149,6 +155,11 @@ impl Workplace {
             ));
         }
         Ok(())
+    }
+
+    /// Sets who is asked.
+    pub(crate) fn ask_by(&mut self, approver: Arc<dyn Approver>) {
+        self.approver = Some(approver);
     }
 
     /// Adds an allow rule.
@@ -204,6 +215,8 @@ impl Workplace {
         let mut config = AgentConfig::new(chosen.name, default_system_prompt(&surroundings));
         config.max_turns = arguments.max_turns;
         config.max_cost_usd = arguments.max_cost_usd;
+        config.agents = self.agents.clone();
+        config.coordinator = arguments.coordinator;
         config.fallback_models.clone_from(&arguments.model.fallback_model);
         let policy = Arc::new(self.shared(policy));
         let results = SessionEnv::results_folder(&folder);
@@ -263,7 +276,10 @@ impl Workplace {
         if !hooks.is_empty() {
             pipeline = pipeline.with_hook(Arc::new(hooks));
         }
-        if let Some(keyboard) = Keyboard::open() {
+        if let Some(approver) = &self.approver {
+            pipeline = pipeline.with_approver(Arc::clone(approver));
+            policy.headless = false;
+        } else if let Some(keyboard) = Keyboard::open() {
             pipeline = pipeline.with_approver(Arc::new(AtTerminal::new(keyboard)));
             policy.headless = false;
         }

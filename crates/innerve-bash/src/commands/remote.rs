@@ -171,10 +171,12 @@ pub(super) const ROWS: &[Program] = &[
         })
         .examples(&["wget https://example.com/a", "scp a host:b", "wget -qO- https://example.com"], &["wget -e x=y https://example.com", "scp -S x a host:b", "wget --use-askpass=x https://example.com"]),
     Program::acts(
-        &["ping", "ping6", "dig", "nslookup", "host", "traceroute", "tracepath", "mtr", "whois", "http", "https", "telnet", "ftp", "nmap", "openssl", "tailscale"],
+        &["ping", "ping6", "dig", "nslookup", "host", "traceroute", "tracepath", "mtr", "whois", "telnet", "tailscale"],
         &[Effect::Network],
     )
     .examples(&["ping -c 1 example.com", "dig +short example.com"], &[]),
+    Program::acts(&["http", "https", "ftp", "nmap", "openssl"], &[Effect::Read, Effect::Write, Effect::Network])
+        .examples(&["openssl rand -out a 8", "http GET example.com"], &[]),
     Program::unknown(
         &["ssh", "mosh", "nc", "ncat", "netcat", "socat", "ssh-keygen", "ssh-add", "ssh-agent", "ssh-copy-id", "gpg", "gpg2", "pass", "op", "vault", "security", "age", "sops", "keyctl", "secret-tool"],
         &[Effect::Network, Effect::Secret, Effect::ExecUnknown],

@@ -43,12 +43,12 @@ pub(crate) async fn converse(
     let resumed = resumed(&workplace, session)?;
     let id = resumed.as_ref().map(PastSession::id);
     let env = workplace.session(chosen, session, id.as_deref(), Watch::Nothing)?;
-    let mut reload = workplace.reload(&env.policy, &session.policy);
     let agent = match resumed {
         None => Agent::start(env),
         Some(past) => Agent::resume(env, past),
     }
     .map_err(|error| Failure::new(error.to_string()))?;
+    let mut reload = workplace.reload(agent.env(), &session.policy);
     let mut interrupts = Interrupts::listen()?;
     let mut run = agent.run_with(
         vec![ContentBlock::text(task.prompt)],
@@ -111,7 +111,7 @@ pub(crate) async fn follow(
         let event = tokio::select! {
             event = run.next() => event,
             _ = looks.tick() => {
-                reload.look();
+                reload.look().await;
                 continue;
             }
             () = interrupts.next() => {
@@ -127,7 +127,7 @@ pub(crate) async fn follow(
         let Some(event) = event else { break };
         if matches!(event, AgentEvent::User(_)) {
             // A turn is over, and another begins.
-            reload.look();
+            reload.look().await;
         }
         let shown = match output {
             OutputFormat::Text => text.show(&event),

@@ -1,7 +1,9 @@
 //! Watching: whether any file that settings come from has changed since it was last looked at.
 
 use std::fs::{self, Metadata};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use innerve_permission::RuleSource;
 
 use crate::{Flags, Locations};
 
@@ -39,10 +41,35 @@ impl Watcher {
 
     /// Whether a file has come, gone or changed since the last time this was asked.
     pub fn changed(&mut self) -> bool {
+        !self.changes().is_empty()
+    }
+
+    /// The files that have come, gone or changed since the last time this was asked, with the scope of each.
+    pub fn changes(&mut self) -> Vec<(RuleSource, PathBuf)> {
         let now = self.look();
-        let changed = now != self.seen;
-        self.seen = now;
-        changed
+        let before = std::mem::replace(&mut self.seen, now);
+        let is_new = |entry: &&(PathBuf, Stamp)| !before.contains(entry);
+        // Folders hold other files from time to time; those that are gone have changed as well.
+        let gone = before.iter().filter(|(file, _)| !self.seen.iter().any(|(seen, _)| seen == file));
+        let changed = self.seen.iter().filter(is_new).chain(gone);
+        changed.map(|(file, _)| (self.source(file), file.clone())).collect()
+    }
+
+    /// The scope that a file belongs to.
+    fn source(&self, file: &Path) -> RuleSource {
+        if self.named.as_deref() == Some(file) {
+            RuleSource::Cli
+        } else if file.starts_with(&self.locations.managed) {
+            RuleSource::Policy
+        } else if file.ends_with("settings.local.json") {
+            RuleSource::Local
+        } else if file.starts_with(self.locations.config_dir())
+            || file.parent() == Some(&self.locations.home.join(".claude"))
+        {
+            RuleSource::User
+        } else {
+            RuleSource::Project
+        }
     }
 
     fn look(&self) -> Vec<(PathBuf, Stamp)> {

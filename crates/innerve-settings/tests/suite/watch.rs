@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use innerve_permission::RuleSource;
 use innerve_settings::{Flags, Locations, Trust, Watcher};
 
 use crate::World;
@@ -22,19 +23,19 @@ fn a_file_of_any_scope_that_comes_changes_or_goes_is_told() {
     let world = World::new();
     let mut watcher = watcher(&world);
     assert!(!watcher.changed());
-    for path in [
-        "etc/innerve/managed-settings.json",
-        "etc/innerve/managed-settings.d/10-team.json",
-        "etc/claude-code/managed-settings.json",
-        "home/repo/.innerve/settings.json",
-        "home/repo/.innerve/settings.local.json",
-        "home/repo/.claude/settings.json",
-        "home/repo/.claude/settings.local.json",
-        "home/.config/innerve/settings.json",
-        "home/.claude/settings.json",
+    for (path, source) in [
+        ("etc/innerve/managed-settings.json", RuleSource::Policy),
+        ("etc/innerve/managed-settings.d/10-team.json", RuleSource::Policy),
+        ("etc/claude-code/managed-settings.json", RuleSource::Policy),
+        ("home/repo/.innerve/settings.json", RuleSource::Project),
+        ("home/repo/.innerve/settings.local.json", RuleSource::Local),
+        ("home/repo/.claude/settings.json", RuleSource::Project),
+        ("home/repo/.claude/settings.local.json", RuleSource::Local),
+        ("home/.config/innerve/settings.json", RuleSource::User),
+        ("home/.claude/settings.json", RuleSource::User),
     ] {
         let file = world.write(path, "{}");
-        tells(&mut watcher, path);
+        assert_eq!(watcher.changes(), [(source, file.clone())], "{path} is told");
         fs::write(&file, "{ }").unwrap();
         tells(&mut watcher, path);
         fs::remove_file(&file).unwrap();

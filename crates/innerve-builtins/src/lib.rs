@@ -24,6 +24,8 @@ pub mod read;
 pub mod task;
 #[cfg(feature = "todo")]
 pub mod todo;
+#[cfg(feature = "tool-search")]
+pub mod tool_search;
 #[cfg(feature = "web")]
 pub mod web;
 #[cfg(feature = "worktree")]

@@ -18,7 +18,10 @@ use crate::{code, paths};
 
 mod data;
 mod image;
+mod legacy;
 mod notebook;
+#[cfg(feature = "pdf")]
+mod pdf;
 #[cfg(feature = "media")]
 mod resize;
 mod seen;
@@ -173,7 +176,13 @@ impl ReadTool {
             return self.image(path, meta, image, piece, reader).await;
         }
         let encoding = Encoding::of(&piece);
+        let guess = if encoding == Encoding::Utf8 { legacy::guess(&piece) } else { None };
         let head = piece.get(..HEAD).unwrap_or(&piece);
+        #[cfg(feature = "pdf")]
+        if piece.starts_with(b"%PDF-") {
+            return self.pdf(path, meta, input.pages.as_deref(), piece, reader).await;
+        }
+        #[cfg(not(feature = "pdf"))]
         if piece.starts_with(b"%PDF-") {
             return Err(ToolError::new(
                 code::BINARY,
@@ -197,7 +206,8 @@ impl ReadTool {
         let first = input.offset.unwrap_or(1).max(1);
         // No lines at all is never what is meant.
         let limit = input.limit.filter(|limit| *limit > 0);
-        let mut window = Window::new(encoding, first, limit.unwrap_or(DEFAULT_LINES), MAX_BYTES);
+        let limit_or_default = limit.unwrap_or(DEFAULT_LINES);
+        let mut window = Window::new(encoding, first, limit_or_default, MAX_BYTES).guessed(guess);
         let mut hasher = blake3::Hasher::new();
         let mut len = 0;
         let mut is_whole = true;
@@ -229,7 +239,7 @@ impl ReadTool {
             lines: (first, window.shown),
             partial: partial || !is_whole,
         };
-        let note = note(&window, first, total, partial, meta.len);
+        let note = legacy::with_note(note(&window, first, total, partial, meta.len), guess);
         let hash = record.content_hash.clone();
         let is_known = self.access.ledger.get(&path).is_some();
         self.note_read(&path, record);
@@ -363,10 +373,12 @@ impl Tool for ReadTool {
     }
 
     fn description(&self) -> String {
-        "Reads a file: text as numbered lines (`N<tab>line`), PNG, JPEG, GIF and WebP as images, a notebook by its \
-         cells, a directory as a list of names. Shows up to 2000 lines from the start; use offset and limit for long files. Lines over 2000 characters \
+        let pdf = if cfg!(feature = "pdf") { "a PDF as the text of its pages, " } else { "" };
+        format!(
+            "Reads a file: text as numbered lines (`N<tab>line`), PNG, JPEG, GIF and WebP as images, {pdf}a notebook by \
+         its cells, a directory as a list of names. Shows up to 2000 lines from the start; use offset and limit for long files. Lines over 2000 characters \
          are cut. Read a file before you change it."
-            .to_owned()
+        )
     }
 
     async fn call(

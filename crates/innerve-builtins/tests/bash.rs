@@ -7,10 +7,14 @@
     reason = "a test fails by panicking"
 )]
 
+#[path = "bash/cases.rs"]
+mod cases;
 #[path = "bash/directory.rs"]
 mod directory;
 #[path = "bash/end.rs"]
 mod end;
+#[path = "bash/facts.rs"]
+mod facts;
 #[cfg(feature = "monitor")]
 #[path = "bash/monitor.rs"]
 mod monitor;

@@ -10,12 +10,16 @@
 
 #[path = "files/agent.rs"]
 mod agent;
+#[path = "files/cases.rs"]
+mod cases;
 #[path = "files/conversation.rs"]
 mod conversation;
 #[path = "files/disk.rs"]
 mod disk;
 #[path = "files/edit.rs"]
 mod edit;
+#[path = "files/facts.rs"]
+mod facts;
 #[path = "files/glob.rs"]
 mod glob;
 #[path = "files/grep.rs"]

@@ -18,6 +18,10 @@ pub struct ReadInput {
     /// Number of lines to read (default 2000)
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
+    /// Pages of a PDF: "3" or "1-5"
+    #[cfg(feature = "pdf")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pages: Option<String>,
 }
 
 /// What [`super::ReadTool`] found.
@@ -56,6 +60,19 @@ pub enum ReadOutput {
         total_cells: usize,
         /// How many of them, from the first, are shown.
         shown_cells: usize,
+    },
+    /// The text of a PDF.
+    Pdf {
+        /// The file.
+        file_path: PathBuf,
+        /// The pages, each under a line with its number.
+        content: String,
+        /// How many pages the PDF has.
+        total_pages: usize,
+        /// The first and the last page read.
+        pages: (usize, usize),
+        /// Whether the text is longer.
+        is_cut: bool,
     },
     /// An image.
     Image {
@@ -102,6 +119,16 @@ impl ReadOutput {
                     text.push_str(&format!(
                         "<system-reminder>PARTIAL view: the first {shown_cells} of {total_cells} cells. Read the rest as \
                          lines of the file, with offset and limit.</system-reminder>"
+                    ));
+                }
+                text.into()
+            }
+            Self::Pdf { content, total_pages, pages: (first, last), is_cut, .. } => {
+                let mut text = content.clone();
+                if *is_cut || *last < *total_pages {
+                    let cut = if *is_cut { ", cut" } else { "" };
+                    text.push_str(&format!(
+                        "<system-reminder>Pages {first}–{last} of {total_pages}{cut}. Read others with `pages`.</system-reminder>"
                     ));
                 }
                 text.into()

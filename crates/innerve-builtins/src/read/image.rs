@@ -13,6 +13,9 @@ use crate::code;
 const MAX_IMAGE_BYTES: u64 = 3_932_160;
 /// Bytes of an image file that are taken: with feature `media` a larger image is scaled down.
 const MAX_IMAGE_FILE: u64 = if cfg!(feature = "media") { 64 << 20 } else { MAX_IMAGE_BYTES };
+/// Larger images are encoded again where that makes them smaller, since every byte is sent with each request.
+#[cfg(feature = "media")]
+const RECODED_BYTES: u64 = 500_000;
 /// Pixels on each side that a request takes (Anthropic Messages API, "vision").
 const MAX_IMAGE_SIDE: u32 = 8_000;
 
@@ -135,11 +138,22 @@ impl ReadTool {
         #[cfg(not(feature = "media"))]
         let media_type = image.media_type;
         #[cfg(feature = "media")]
-        let (content, media_type) = if too_wide.is_some() || original_size > MAX_IMAGE_BYTES {
-            tokio::task::spawn_blocking(move || super::resize::fit(&content, MAX_IMAGE_BYTES))
-                .await
-                .unwrap_or_else(|_| Err("could not be scaled down".to_owned()))
-                .map_err(|problem| refused(&problem))?
+        let (content, media_type) = if too_wide.is_some() || original_size > RECODED_BYTES {
+            let content = std::sync::Arc::new(content);
+            let original = std::sync::Arc::clone(&content);
+            let fitted =
+                tokio::task::spawn_blocking(move || super::resize::fit(&content, MAX_IMAGE_BYTES))
+                    .await
+                    .unwrap_or_else(|_| Err("could not be scaled down".to_owned()));
+            let may_stay = too_wide.is_none() && original_size <= MAX_IMAGE_BYTES;
+            match fitted {
+                Ok((fitted, media_type)) if !may_stay || fitted.len() < original.len() => {
+                    (fitted, media_type)
+                }
+                Ok(_) => (original.to_vec(), image.media_type),
+                Err(_) if may_stay => (original.to_vec(), image.media_type),
+                Err(problem) => return Err(refused(&problem)),
+            }
         } else {
             (content, image.media_type)
         };

@@ -62,6 +62,14 @@ impl Window {
         }
     }
 
+    /// Decodes by this encoding instead, if there is one.
+    pub(super) fn guessed(mut self, guess: Option<&'static encoding_rs::Encoding>) -> Self {
+        if let Some(encoding) = guess {
+            self.decoder = Some(encoding.new_decoder_without_bom_handling());
+        }
+        self
+    }
+
     /// Takes the next bytes of the file, without its byte order mark.
     pub(super) fn feed(&mut self, bytes: &[u8]) {
         self.decode(bytes, false);

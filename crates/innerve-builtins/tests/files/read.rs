@@ -41,10 +41,10 @@ async fn utf_16_and_byte_order_marks_are_decoded() {
 }
 
 #[tokio::test]
-async fn bytes_that_are_not_text_are_replaced() {
+async fn an_odd_byte_among_text_is_replaced() {
     let bench = Bench::new();
-    bench.put("latin1", b"caf\xE9\n");
-    assert_eq!(bench.read("latin1").await.unwrap(), "1\tcaf\u{fffd}\n");
+    bench.put("mixed", b"caf\xC3\xA9 na\xC3\xAFf \xFF\n");
+    assert_eq!(bench.read("mixed").await.unwrap(), "1\tcaf\u{e9} na\u{ef}f \u{fffd}\n");
 }
 
 // openclaw/openclaw#121828
@@ -214,7 +214,8 @@ async fn binary_files_and_pdfs_are_refused() {
     bench.put("a.bin", b"\x7fELF\0\0\0");
     bench.put("a.pdf", b"%PDF-1.7\n...");
     assert_eq!(refused(bench.read("a.bin").await).0, "file:binary");
-    assert!(refused(bench.read("a.pdf").await).1.contains("pdftotext"));
+    let words = refused(bench.read("a.pdf").await).1;
+    assert!(words.contains(if cfg!(feature = "pdf") { "damaged" } else { "pdftotext" }), "{words}");
 }
 
 // anthropics/claude-code 2.1.145

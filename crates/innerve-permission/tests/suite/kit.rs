@@ -1,6 +1,6 @@
 //! A small world: a disk that is a table, a policy made of short texts, and calls written in one line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use innerve_permission::{
@@ -66,12 +66,16 @@ impl PathFacts for TableDisk {
     }
 
     fn entries(&self, directory: &Path, _most: usize) -> Option<Vec<Entry>> {
-        let links = self.links.keys().filter(|link| link.parent() == Some(directory));
-        let entry = |link: &PathBuf| {
-            let name = link.file_name()?.to_owned();
-            Some(Entry { name, is_link: true, is_directory: false })
+        // What lies deeper says that there is a directory on the way.
+        let known = self.existing.iter().chain(self.links.keys());
+        let names: BTreeSet<_> = known
+            .filter_map(|path| Some(path.strip_prefix(directory).ok()?.iter().next()?.to_owned()))
+            .collect();
+        let entry = |name| {
+            let is_link = self.links.contains_key(&directory.join(&name));
+            Entry { name, is_link, is_directory: !is_link }
         };
-        Some(links.filter_map(entry).collect())
+        Some(names.into_iter().map(entry).collect())
     }
 }
 

@@ -86,6 +86,23 @@ fn any_voices() -> impl Strategy<Value = Voices> {
     hook.prop_map(|hook| Voices { hook, objection: None })
 }
 
+/// Whether a shell's pattern names the file, of the few forms that are tried.
+#[cfg(feature = "bash")]
+fn names(pattern: &str, name: &str) -> bool {
+    let hidden = name.starts_with('.') && !pattern.starts_with('.');
+    let matches = match pattern {
+        "*" => true,
+        "?" => name.len() == 1,
+        "[de]" => name == "d" || name == "e",
+        "[ef]" => name == "e" || name == "f",
+        "d*" => name.starts_with('d'),
+        "*f" => name.ends_with('f'),
+        ".*" => name.starts_with('.'),
+        plain => name == plain,
+    };
+    matches && !hidden
+}
+
 fn policy(rules: &[Rule], mode: &str) -> Policy {
     let mut policy = Policy::new(CWD, HOME);
     policy.headless = false;
@@ -204,6 +221,39 @@ proptest! {
             if denies && sees {
                 prop_assert!(word(&searched) != "allow", "{path} in {directory}: {searched:#?}");
             }
+        }
+    }
+
+    #[test]
+    #[cfg(feature = "bash")]
+    fn what_a_pattern_may_name_is_asked_about(
+        spec in "(//s|//s/f|//s/\\*\\*|//repo/d/f|f|//\\*\\*/e|d/\\*\\*)",
+        links in proptest::collection::btree_map("(d|e|f)(/(d|e|f))?", "/(s|s/f|repo/e|t)", 0..4),
+        pattern in "(\\*|\\?|d|e|\\[de\\]|d\\*|\\.\\*)(/(\\*|\\?|f|e|\\[ef\\]|\\*f)){0,2}",
+        file in "(d|e|f|\\.h)(/(d|e|f|\\.h)){0,2}",
+    ) {
+        let mut disk = TableDisk { links: std::collections::BTreeMap::new(), ..TableDisk::default() };
+        for (from, to) in links {
+            let from = PathBuf::from(CWD).join(from);
+            // A link has nothing beneath it but what it leads to.
+            if !disk.links.keys().any(|link| link.starts_with(&from) || from.starts_with(link)) {
+                disk.links.insert(from, PathBuf::from(to));
+            }
+        }
+        let path = PathBuf::from(CWD).join(&file);
+        if !disk.links.contains_key(&path) {
+            disk.existing.push(path.clone());
+        }
+        let mut policy = policy(&[parse(&format!("Read({spec})"), Behavior::Deny)], "bypassPermissions");
+        policy.follow_links(&disk);
+        let place = Place { cwd: CWD.as_ref(), home: HOME.as_ref(), disk: &disk };
+        let named = file.split('/').count() == pattern.split('/').count()
+            && file.split('/').zip(pattern.split('/')).all(|(name, pattern)| names(pattern, name));
+        if named && policy.hides(&PathTarget::new(&file, place)) {
+            let input = serde_json::json!({ "command": format!("cat {pattern}") });
+            let facts = innerve_permission::facts::from_call("Bash", &input, place).unwrap();
+            let said = resolve(&policy, &facts, &Voices::default());
+            prop_assert!(word(&said) != "allow", "{file} by {pattern}: {:#?}", said);
         }
     }
 

@@ -11,13 +11,14 @@ use std::time::Instant;
 use futures_util::{FutureExt as _, Stream};
 use innerve_pipeline::HookEventName;
 use innerve_protocol::{ContentBlock, Message, SharedMessage};
-use innerve_tool::port::SubagentSpawner;
-use innerve_tool::{CancellationToken, ToolPool};
+use innerve_tool::CancellationToken;
+use innerve_tool::port::{SubagentSpawner, ToolCatalog};
 use serde_json::json;
 use tokio::sync::{Mutex, mpsc};
 use tracing::Instrument as _;
 
 use crate::agents::{AgentDefinition, OF_COORDINATOR};
+use crate::catalog::{Keep, PoolCatalog};
 use crate::conversation::Conversation;
 use crate::fork::Sent;
 use crate::hooks::object;
@@ -128,10 +129,10 @@ impl Agent {
                 sent: Arc::clone(&sent),
                 events: sender.clone(),
             };
-            let pool = assemble(parent);
+            let catalog = assemble(parent);
             let events = sender.clone();
             let mut looping =
-                Looping::new(&env, &mut conversation, sender, token, pool, messages, sent);
+                Looping::new(&env, &mut conversation, sender, token, catalog, messages, sent);
             let driven = AssertUnwindSafe(task.work(&mut looping)).catch_unwind().await;
             let terminal = driven.unwrap_or_else(|payload| {
                 // The payload may hold secrets: it is dropped unseen.
@@ -185,26 +186,25 @@ impl Task {
     }
 }
 
-fn assemble(parent: Parent) -> ToolPool {
+fn assemble(parent: Parent) -> Arc<PoolCatalog> {
     let (env, only) = (Arc::clone(&parent.env), parent.only.clone());
     let spawner: Arc<dyn SubagentSpawner> = Arc::new(Spawner::new(parent));
+    let may_spawn = env.depth < crate::subagent::MAX_DEPTH;
+    let keep: Keep = match only {
+        Some(definition) => Box::new(move |tool| definition.has(tool, may_spawn)),
+        None if env.config.coordinator => Box::new(|tool| OF_COORDINATOR.contains(&tool.name())),
+        None => Box::new(|_| true),
+    };
+    let catalog = Arc::new(PoolCatalog::new(Arc::clone(&env.tools), Arc::clone(&env.policy), keep));
     let seat = Seat {
         agent_id: env.agent_id.clone(),
         depth: env.depth,
         spawner,
         tasks: Arc::clone(&env.tasks),
+        catalog: Arc::clone(&catalog) as Arc<dyn ToolCatalog>,
     };
-    let policy = innerve_pipeline::PolicySource::current(env.policy.as_ref());
-    let pool = ToolPool::assemble(env.tools.tools(&seat), |name| policy.rules.removes_tool(name));
-    match only {
-        Some(definition) => {
-            pool.narrowed(|tool| definition.has(tool, env.depth < crate::subagent::MAX_DEPTH))
-        }
-        None if env.config.coordinator => {
-            pool.narrowed(|tool| OF_COORDINATOR.contains(&tool.name()))
-        }
-        None => pool,
-    }
+    catalog.begin(env.tools.tools(&seat));
+    catalog
 }
 
 /// A run that is under way: a stream of its events.

@@ -153,9 +153,11 @@ impl Looping<'_> {
         };
         let mut first = vec![ContentBlock::text(summary::introduced(&summary))];
         first.extend(self.carried().await);
-        let fields = object(json!({ "source": "compact", "model": self.model() }));
-        let heard = self.hear(HookEventName::SessionStart, fields).await;
-        first.extend(heard.context.into_iter().map(ContentBlock::text));
+        if self.env.agent_id.is_none() {
+            let fields = object(json!({ "source": "compact", "model": self.model() }));
+            let heard = self.hear(HookEventName::SessionStart, fields).await;
+            first.extend(heard.context.into_iter().map(ContentBlock::text));
+        }
         let limit = Window::of(&self.capabilities()).compact_at / 2;
         let (prompt, tail) = live(self.conversation.messages());
         first.extend(prompt);

@@ -2,6 +2,8 @@
 
 use crate::AgentTypes;
 
+use crate::ToolSearchMode;
+
 /// Settings of a run; read once, never changed while it lasts.
 #[derive(Clone, Debug)]
 pub struct AgentConfig {
@@ -33,6 +35,8 @@ pub struct AgentConfig {
     pub agent_type: Option<String>,
     /// Safe calls that run at the same time at most.
     pub max_concurrency: usize,
+    /// When tools are deferred, if there is a tool that finds them.
+    pub tool_search: ToolSearchMode,
     /// Whether a command that fails cancels the calls that run beside it.
     pub bash_failure_cancels: bool,
 }
@@ -55,6 +59,7 @@ impl AgentConfig {
             coordinator: false,
             auto_compact: true,
             max_concurrency: 10,
+            tool_search: ToolSearchMode::USUAL,
             bash_failure_cancels: false,
         }
     }

@@ -33,6 +33,10 @@ pub(crate) struct Conversation {
     pub(crate) opened: Option<&'static str>,
     /// The tasks in the background whose end is no news.
     told: BTreeSet<TaskId>,
+    /// The deferred tools that were ever found, also where a summary has taken the place of what found them.
+    pub(crate) found: BTreeSet<String>,
+    /// Whether the model was told which servers were still starting.
+    pub(crate) told_pending: bool,
 }
 
 impl Conversation {
@@ -59,6 +63,8 @@ impl Conversation {
             seen: HashSet::new(),
             opened: Some("startup"),
             told: ended(env.tasks.as_ref()),
+            found: BTreeSet::new(),
+            told_pending: false,
         })
     }
 
@@ -67,6 +73,7 @@ impl Conversation {
         let mut conversation = Self::start(env)?;
         let copy: Vec<Message> = messages.iter().map(|message| (**message).clone()).collect();
         conversation.seen = tool_use_ids(&copy);
+        conversation.told_pending = true;
         conversation.replacements = ReplacementState::resume(&copy, []);
         conversation.log.append(&Record::History { messages: copy })?;
         // It is as it was sent: nothing in it may change.
@@ -95,6 +102,8 @@ impl Conversation {
             opened: Some("resume"),
             log,
             told: ended(env.tasks.as_ref()),
+            found: transcript.found,
+            told_pending: false,
         };
         // A log that was spoilt is mended once.
         conversation.repair_and_log()?;

@@ -133,6 +133,8 @@ pub enum Transition {
     ModelFallback,
     /// A person wrote while the model did.
     Submitted,
+    /// A sub-agent that the coordinator waited for has ended.
+    WorkersReported,
 }
 
 /// How a run ended.

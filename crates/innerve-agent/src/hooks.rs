@@ -90,6 +90,9 @@ impl Looping<'_> {
 
     /// The model is done: hooks may keep it at work.
     pub(crate) async fn hear_stop(&mut self, state: State) -> Result<Next, LogError> {
+        if let Some(next) = self.hear_workers().await? {
+            return Ok(next);
+        }
         let done = || Ok(end(TerminalReason::Completed, ""));
         let name = match self.env.agent_id {
             None => HookEventName::Stop,

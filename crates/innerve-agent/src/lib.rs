@@ -3,10 +3,13 @@
 mod agent;
 mod agents;
 mod answers;
+mod catalog;
 mod classify;
 mod compaction;
 mod config;
 mod conversation;
+mod coordinator;
+mod deferral;
 mod event;
 mod executor;
 mod fork;
@@ -36,8 +39,10 @@ mod window;
 pub use agent::{Agent, Run};
 pub use agents::{AgentDefinition, AgentTypes};
 pub use answers::QuickAnswers;
+pub use catalog::RemoteTools;
 pub use classify::{AgentClassifier, AutoModeRules, TwoStage};
 pub use config::AgentConfig;
+pub use deferral::ToolSearchMode;
 pub use event::{
     AgentEvent, Compaction, CompactionTrigger, RunSummary, Terminal, TerminalReason, ToolReport,
     Transition,

@@ -13,12 +13,14 @@ use innerve_tool::{CancellationToken, Lookup, ProgressEvent, ProgressSink, Resul
 use tokio::sync::mpsc;
 use tracing::Instrument as _;
 
+use crate::catalog::PoolCatalog;
 use crate::classify::words_of;
 use crate::conversation::Conversation;
+use crate::deferral::Deferral;
 use crate::executor::Executor;
 use crate::fork::Sent;
 use crate::inbox::Inbox;
-use crate::recovery::Target;
+use crate::recovery::{Target, asked_tokens};
 use crate::{
     AgentEvent, LogError, Record, ResultFiles, RunSummary, SessionEnv, Terminal, TerminalReason,
     Transition, request, telemetry, window,
@@ -35,8 +37,10 @@ pub(crate) struct Looping<'a> {
     pub(crate) result: String,
     events: mpsc::Sender<AgentEvent>,
     pub(crate) pool: ToolPool,
-    /// The tools whose schemas the model has: all, as none is deferred yet.
-    loaded: Arc<BTreeSet<String>>,
+    pub(crate) catalog: Arc<PoolCatalog>,
+    pub(crate) deferral: Deferral,
+    /// The tools whose schemas the model has.
+    pub(crate) loaded: Arc<BTreeSet<String>>,
     /// What a person writes meanwhile.
     pub(crate) inbox: Arc<Inbox>,
     /// The conversation as it was sent last.
@@ -46,6 +50,8 @@ pub(crate) struct Looping<'a> {
     /// Output tokens of this run, without sub-agents.
     pub(crate) output: u64,
     pub(crate) target: Target,
+    /// How many output tokens it should use.
+    pub(crate) wanted_tokens: Option<u64>,
     pub(crate) frame: Option<u64>,
 }
 
@@ -77,10 +83,11 @@ impl<'a> Looping<'a> {
         conversation: &'a mut Conversation,
         events: mpsc::Sender<AgentEvent>,
         cancellation: CancellationToken,
-        pool: ToolPool,
+        catalog: Arc<PoolCatalog>,
         inbox: Arc<Inbox>,
         sent: Arc<Sent>,
     ) -> Self {
+        let pool = catalog.pool();
         let loaded = Arc::new(pool.names().into_iter().collect());
         Self {
             env,
@@ -91,12 +98,15 @@ impl<'a> Looping<'a> {
             result: String::new(),
             events,
             pool,
+            catalog,
+            deferral: Deferral::default(),
             loaded,
             inbox,
             sent,
             fallback: 0,
             output: 0,
             target: Target::default(),
+            wanted_tokens: env.config.token_target,
             frame: None,
         }
     }
@@ -125,6 +135,7 @@ impl Looping<'_> {
         if !prompt.is_empty() {
             // Before anybody adds to it.
             let words = words_of(&prompt);
+            self.wanted_tokens = asked_tokens(&words).or(self.wanted_tokens);
             prompt.extend(attached);
             if let Err(why) = self.hear_prompt(&mut prompt).await {
                 let message = format!("a hook refused the prompt: {why}");
@@ -155,6 +166,7 @@ impl Looping<'_> {
         if let Some(terminal) = self.over_budget() {
             return Ok(Next::End(terminal));
         }
+        self.refresh_tools()?;
         self.settle()?;
         if let Some(terminal) = self.make_room().await? {
             return Ok(Next::End(terminal));
@@ -241,7 +253,9 @@ impl Looping<'_> {
             _ => without_thinking(messages),
         };
         let model = self.model().to_owned();
-        request::build(model, &self.env.config, &capabilities, &self.pool, messages, max_tokens)
+        let hidden = &self.deferral.hidden;
+        let config = &self.env.config;
+        request::build(model, config, &capabilities, &self.pool, hidden, messages, max_tokens)
     }
 
     /// The model that answers at the moment.

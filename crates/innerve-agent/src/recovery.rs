@@ -31,6 +31,29 @@ pub(crate) struct Target {
     idle: u32,
 }
 
+/// The output tokens that a person asks for in a prompt: `+500k` or `+2m` as its first or last word.
+pub(crate) fn asked_tokens(prompt: &str) -> Option<u64> {
+    let mut words = prompt.split_whitespace();
+    let first = words.next();
+    [first, words.next_back()].into_iter().flatten().find_map(|word| {
+        let number = word.strip_prefix('+')?;
+        let split = number.find(|letter: char| !letter.is_ascii_digit() && letter != '.')?;
+        let (number, unit) = number.split_at_checked(split)?;
+        let unit: u32 = match unit {
+            "k" | "K" => 1_000,
+            "m" | "M" => 1_000_000,
+            _ => return None,
+        };
+        let tokens = number.parse::<f64>().ok()? * f64::from(unit);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a float becomes the nearest number there is"
+        )]
+        (tokens >= 1.0).then_some(tokens as u64)
+    })
+}
+
 impl Target {
     /// Whether the model should go on, having used so many output tokens of so many.
     fn goes_on(&mut self, used: u64, target: u64) -> bool {
@@ -125,8 +148,7 @@ impl Looping<'_> {
         if !matches!(&next, Next::End(terminal) if terminal.reason == TerminalReason::Completed) {
             return Ok(next);
         }
-        let Some(target) = self.env.config.token_target.filter(|_| self.env.agent_id.is_none())
-        else {
+        let Some(target) = self.wanted_tokens.filter(|_| self.env.agent_id.is_none()) else {
             return Ok(next);
         };
         if !self.target.goes_on(self.output, target) {
@@ -162,7 +184,7 @@ impl Looping<'_> {
                 self.fall_back(state, "is overloaded").await.map(Some)
             }
             ErrorClass::Overflow if !blocks.iter().any(is_lasting) => {
-                if let Some(next) = self.ask_for_less(error, state) {
+                if let Some(next) = ask_for_less(error, state) {
                     return Ok(Some(next));
                 }
                 self.relieve(state).await
@@ -173,15 +195,6 @@ impl Looping<'_> {
             }
             _ => Ok(None),
         }
-    }
-
-    /// The input fits, but not with all the output that was asked for.
-    fn ask_for_less(&self, error: &ModelError, state: State) -> Option<Next> {
-        let overflow = error.overflow().filter(|overflow| overflow.max_tokens.is_some())?;
-        let room = overflow.limit.checked_sub(overflow.input)?.checked_sub(SPARE)?;
-        let room = u32::try_from(room).ok().filter(|_| room >= LEAST_OUTPUT && !state.reduced)?;
-        let next = State { max_tokens: Some(room), reduced: true, ..state };
-        Some(Next::Continue(next, Transition::MaxOutputTokensReduced))
     }
 
     /// The conversation does not fit: old results are cleared, then it is compacted, each once.
@@ -214,7 +227,9 @@ impl Looping<'_> {
         let messages = self.conversation.messages().iter().cloned();
         let mut messages: Vec<_> = messages.map(SharedMessage::into_message).collect();
         let mut found = false;
-        messages.iter_mut().for_each(|message| found |= strip_media(message));
+        for message in &mut messages {
+            found |= strip_media(message);
+        }
         if found {
             self.conversation.replace(messages)?;
         }
@@ -250,6 +265,15 @@ impl Looping<'_> {
     }
 }
 
+/// The input fits, but not with all the output that was asked for.
+fn ask_for_less(error: &ModelError, state: State) -> Option<Next> {
+    let overflow = error.overflow().filter(|overflow| overflow.max_tokens.is_some())?;
+    let room = overflow.limit.checked_sub(overflow.input)?.checked_sub(SPARE)?;
+    let room = u32::try_from(room).ok().filter(|_| room >= LEAST_OUTPUT && !state.reduced)?;
+    let next = State { max_tokens: Some(room), reduced: true, ..state };
+    Some(Next::Continue(next, Transition::MaxOutputTokensReduced))
+}
+
 fn cut_short() -> Next {
     end(TerminalReason::Completed, "the answer was cut at the model's output limit")
 }
@@ -282,6 +306,23 @@ mod tests {
         assert!(!Target::default().goes_on(450_001, 500_000));
         assert!(!Target::default().goes_on(450_000, 500_000));
         assert!(Target::default().goes_on(449_999, 500_000));
+    }
+
+    #[test]
+    fn a_prompt_may_say_how_many_tokens_it_is_worth() {
+        for (prompt, tokens) in [
+            ("mend all of it +500k", Some(500_000)),
+            ("+1.5m mend all of it", Some(1_500_000)),
+            ("+20K", Some(20_000)),
+            ("what is 1 +1", None),
+            ("the +500k in the middle does not count", None),
+            ("+k", None),
+            ("+0k", None),
+            ("+5x", None),
+            ("", None),
+        ] {
+            assert_eq!(asked_tokens(prompt), tokens, "{prompt}");
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Builds the request of a turn: the same bytes as before, and what is new after them.
 
+use std::collections::BTreeSet;
+
 use innerve_protocol::{
     CacheControl, Capabilities, ContentBlock, Request, Role, SharedMessage, SystemBlock,
     ToolDefinition,
@@ -8,6 +10,7 @@ use innerve_tool::ToolPool;
 use serde_json::Map;
 
 use crate::AgentConfig;
+use crate::deferral::strip_references;
 
 /// The request for the next response.
 pub(crate) fn build(
@@ -15,14 +18,20 @@ pub(crate) fn build(
     config: &AgentConfig,
     capabilities: &Capabilities,
     pool: &ToolPool,
-    messages: Vec<SharedMessage>,
+    hidden: &BTreeSet<String>,
+    mut messages: Vec<SharedMessage>,
     max_tokens: u32,
 ) -> Request {
+    strip_references(&mut messages, pool);
+    let mut tools = pool.definitions();
+    for tool in &mut tools {
+        tool.defer_loading = hidden.contains(&tool.name);
+    }
     let mut request = Request {
         model,
         max_tokens: max_tokens.min(capabilities.max_output_tokens),
         system: config.system.iter().map(SystemBlock::new).collect(),
-        tools: pool.definitions(),
+        tools,
         tool_choice: None,
         thinking: None,
         stop_sequences: Vec::new(),

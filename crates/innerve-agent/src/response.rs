@@ -1,14 +1,20 @@
 //! One response of the model: read block by block, tools started as soon as they are complete.
 
+use std::time::Duration;
+
 use futures_util::StreamExt as _;
 use innerve_model::{ErrorClass, ModelError};
 use innerve_pipeline::Requested;
 use innerve_protocol::{ContentBlock, Request, StopReason, StreamEvent, Usage};
 use serde_json::{Map, Value};
+use tokio::time::{Instant, sleep_until};
 
 use crate::executor::Executor;
 use crate::looping::Looping;
 use crate::{AgentEvent, LogError, telemetry};
+
+/// After so long without a sign of life a person is told.
+const SILENCE: Duration = Duration::from_secs(45);
 
 /// What came of a request.
 #[derive(Debug)]
@@ -23,6 +29,22 @@ pub(crate) struct Response {
     pub(crate) error: Option<ModelError>,
     /// Whether a person stopped it.
     pub(crate) interrupted: bool,
+}
+
+/// The silence that an event announces.
+fn pause(event: &StreamEvent) -> Duration {
+    match event {
+        StreamEvent::Retrying(notice) => Duration::from_millis(notice.delay_ms),
+        StreamEvent::Start { .. }
+        | StreamEvent::BlockStart { .. }
+        | StreamEvent::TextDelta { .. }
+        | StreamEvent::ThinkingDelta { .. }
+        | StreamEvent::InputDelta { .. }
+        | StreamEvent::BlockDone { .. }
+        | StreamEvent::Usage(_)
+        | StreamEvent::Stop { .. }
+        | StreamEvent::Ping => Duration::ZERO,
+    }
 }
 
 impl Looping<'_> {
@@ -40,8 +62,10 @@ impl Looping<'_> {
             error: None,
             interrupted: false,
         };
+        let mut warn_at = Some(Instant::now() + SILENCE);
         loop {
             let cancellation = self.cancellation.clone();
+            let warn = warn_at.unwrap_or_else(Instant::now);
             tokio::select! {
                 biased;
                 () = cancellation.cancelled() => {
@@ -51,6 +75,7 @@ impl Looping<'_> {
                 Some(ended) = executor.next(), if executor.is_running() => self.ended(executor, &ended).await?,
                 event = stream.next() => match event {
                     Some(Ok(event)) => {
+                        warn_at = Some(Instant::now() + SILENCE + pause(&event));
                         let is_stop = matches!(event, StreamEvent::Stop { .. });
                         self.take(event, &mut response, executor).await?;
                         if is_stop {
@@ -69,6 +94,11 @@ impl Looping<'_> {
                         break;
                     }
                 },
+                () = sleep_until(warn), if warn_at.is_some() => {
+                    warn_at = None;
+                    let text = format!("nothing has come from the model for {} s", SILENCE.as_secs());
+                    self.tell(AgentEvent::Warning(text)).await;
+                }
             }
         }
         Ok(response)

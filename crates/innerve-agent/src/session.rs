@@ -9,15 +9,31 @@ use innerve_model::Model;
 use innerve_permission::PermissionMode;
 use innerve_pipeline::{Denials, Pipeline};
 use innerve_protocol::{AgentId, SessionId};
-use innerve_tool::port::{SubagentSpawner, TaskRegistry};
-use innerve_tool::{CancellationToken, Pool};
+use innerve_tool::port::{SubagentSpawner, TaskRegistry, ToolCatalog};
+use innerve_tool::{BoxFuture, CancellationToken, Pool};
 
-use crate::{AgentClassifier, AgentConfig, Journal, SharedPolicy, Spending};
+use crate::{AgentClassifier, AgentConfig, Journal, RemoteTools, SharedPolicy, Spending};
 
 /// Builds the tools of one agent: each agent gets fresh ones, so that what it has read is its own.
 pub trait ToolFactory: Send + Sync {
     /// The tools for the agent in this seat.
     fn tools(&self, seat: &Seat) -> Pool;
+
+    /// The tools of servers as they are now, in place of those that [`Self::tools`] gave; asked for before each request.
+    /// `None` where there are no servers.
+    fn remote(&self) -> Option<RemoteTools> {
+        None
+    }
+
+    /// Waits until no server is still starting; only for a bounded time.
+    fn settled(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
+    /// The servers that may still bring tools, or that have failed, a sentence each.
+    fn pending(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// Who the tools are for.
@@ -31,6 +47,8 @@ pub struct Seat {
     pub spawner: Arc<dyn SubagentSpawner>,
     /// Keeps account of background work.
     pub tasks: Arc<dyn TaskRegistry>,
+    /// The agent's tools, for a search among them.
+    pub catalog: Arc<dyn ToolCatalog>,
 }
 
 impl fmt::Debug for Seat {

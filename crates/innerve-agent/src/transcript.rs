@@ -1,6 +1,6 @@
 //! Reads a session log back into a conversation that an API takes, whatever the process died of.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use innerve_budget::ReplacementRecord;
 use innerve_protocol::{ContentBlock, Message, Role, ToolResult, ToolUse, ToolUseId};
 
 use crate::conversation::append;
+use crate::deferral::referenced;
 use crate::{LogError, Record};
 
 /// A line of more bytes is not read into memory.
@@ -37,6 +38,8 @@ pub struct Transcript {
     pub replacements: Vec<ReplacementRecord>,
     /// Tool uses that had started and not ended: whether they took effect is not known.
     pub interrupted: Vec<ToolUse>,
+    /// The deferred tools that were ever found, whatever has become of what found them.
+    pub(crate) found: BTreeSet<String>,
     /// The messages at the end of the conversation that the log does not hold: they answer what was left open.
     pub(crate) mended: Vec<Message>,
 }
@@ -123,6 +126,7 @@ impl Loader {
             }
             Record::Words { text } => self.transcript.words.push(text),
             Record::Message { message } => {
+                self.transcript.found.extend(referenced([&message]));
                 self.settle(std::slice::from_ref(&message));
                 append(&mut self.transcript.messages, message);
             }
@@ -132,6 +136,7 @@ impl Loader {
             }
             Record::ToolEnded { result } => self.ended.push(result),
             Record::History { messages } => {
+                self.transcript.found.extend(referenced(&messages));
                 self.settle(&messages);
                 self.transcript.messages = messages;
             }

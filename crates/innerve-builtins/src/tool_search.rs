@@ -200,7 +200,9 @@ impl Tool for ToolSearchTool {
 
     fn render(&self, output: &ToolSearchOutput) -> ToolResultContent {
         let mut notes = Vec::new();
-        if output.matches.is_empty() && output.missing.is_empty() && output.already_loaded.is_empty()
+        if output.matches.is_empty()
+            && output.missing.is_empty()
+            && output.already_loaded.is_empty()
         {
             notes.push(format!(
                 "No matching deferred tools ({} in all). Try other words, or fewer.",
@@ -224,7 +226,10 @@ impl Tool for ToolSearchTool {
             return notes.join("\n").into();
         }
         let references = output.matches.iter().map(|name| {
-            ContentBlock::ToolReference(ToolReference { tool_name: name.clone(), extra: Map::new() })
+            ContentBlock::ToolReference(ToolReference {
+                tool_name: name.clone(),
+                extra: Map::new(),
+            })
         });
         let mut blocks: Vec<ContentBlock> = references.collect();
         if !notes.is_empty() {

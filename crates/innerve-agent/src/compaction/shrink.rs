@@ -90,7 +90,9 @@ pub(crate) fn strip_media(message: &mut Message) -> bool {
         if let ContentBlock::ToolResult(result) = block
             && let ToolResultContent::Blocks(blocks) = &mut result.content
         {
-            blocks.iter_mut().for_each(|block| found |= strip_block(block));
+            for block in blocks {
+                found |= strip_block(block);
+            }
         } else {
             found |= strip_block(block);
         }

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use innerve_agent::{AgentDefinition, AgentTypes};
+use innerve_agent::{AgentDefinition, AgentTypes, TerminalReason};
 use innerve_permission::{PermissionMode, Policy};
 use innerve_pipeline::Answer;
 use innerve_protocol::{ContentBlock, Request};
 use innerve_tool::port::{TaskRegistry as _, TaskState};
 use serde_json::{Value, json};
 
-use crate::kit::{LONG, World, finish, last_results};
+use crate::kit::{LONG, World, check_transcript, finish, last_results};
 use crate::script::{Say, Script, answer, call, response};
 
 fn family(input: Value, child: Vec<Vec<Say>>) -> Arc<Script> {
@@ -156,10 +156,10 @@ async fn a_coordinator_has_no_tools_but_workers_that_work_side_by_side() {
     let mut world = World::new(&script);
     world.config.coordinator = true;
     let agent = world.start();
-    finish(agent.run(vec![ContentBlock::text("main task")])).await;
-    // Each waits for the other: one after the other they would wait forever.
+    // Each waits for the other: one after the other they would wait forever. The run waits for both.
+    let ran = finish(agent.run(vec![ContentBlock::text("main task")])).await;
     ended(&world, 2).await;
-    finish(agent.run(vec![ContentBlock::text("And?")])).await;
+    assert_eq!(ran.summary.result, "Fine.");
     let requests = script.requests.lock().unwrap();
     let of = |task: &str| {
         requests.iter().find(|it| it.messages[0].plain_text().starts_with(task)).unwrap()
@@ -182,4 +182,25 @@ async fn a_coordinator_starts_no_copies_of_itself() {
     world.config.coordinator = true;
     world.run("main task").await;
     assert!(last_results(&script.request(1))[0].1.contains("starts no copies"));
+}
+
+#[tokio::test]
+async fn i7_a_coordinator_that_waits_can_be_stopped_and_its_workers_with_it() {
+    let script = Script::with_lanes([
+        (
+            "main",
+            vec![response([call("p", "Agent", json!({ "prompt": "child" }))]), answer("I wait.")],
+        ),
+        ("child", vec![response([call("x", "Edit", json!({ "id": "x", "gate": "never" }))])]),
+    ]);
+    let mut world = World::new(&script);
+    world.config.coordinator = true;
+    let agent = world.start();
+    let run = agent.run(vec![ContentBlock::text("main task")]);
+    world.board.wait_for("start x").await;
+    run.cancel();
+    assert_eq!(finish(run).await.reason(), TerminalReason::AbortedTools);
+    world.cancellation.cancel();
+    world.board.wait_for("stopped x").await;
+    check_transcript(&agent).await;
 }

@@ -130,6 +130,27 @@ async fn f45_a_response_that_stalls_after_a_tool_has_started_is_not_asked_for_ag
     assert!(texts(&last)[0].contains("broke off"), "{last:?}");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_person_is_told_when_nothing_comes_and_once() {
+    let script = Script::new(vec![cut([text("Half"), vec![Say::Hang]])]);
+    let world = World::new(&script);
+    let agent = world.start();
+    let run = agent.run(vec![ContentBlock::text("Do it.")]);
+    let token = run.cancellation().clone();
+    tokio::spawn(async move {
+        tokio::time::sleep(std::time::Duration::from_secs(600)).await;
+        token.cancel();
+    });
+    let mut run = run;
+    let mut warnings = Vec::new();
+    while let Some(event) = run.next().await {
+        if let AgentEvent::Warning(text) = event {
+            warnings.push(text);
+        }
+    }
+    assert_eq!(warnings, ["nothing has come from the model for 45 s"]);
+}
+
 /// A response with so many output tokens.
 fn worth(tokens: u64) -> Vec<Say> {
     response([usage(10, tokens), text("That is it.")])

@@ -91,7 +91,10 @@ async fn a_child_s_events_say_whose_they_are() {
 #[tokio::test]
 async fn what_cannot_be_started_says_why() {
     for (input, words) in [
-        (json!({ "prompt": "child", "type": "Wizard" }), "available: Explore, fork, general-purpose"),
+        (
+            json!({ "prompt": "child", "type": "Wizard" }),
+            "available: Explore, fork, general-purpose",
+        ),
         (json!({ "prompt": "child", "isolation": "worktree" }), "worktree"),
         (json!({ "prompt": "child", "isolation": "src" }), "not an absolute path"),
     ] {

@@ -145,6 +145,33 @@ async fn f54_a_safe_call_behind_a_waiting_unsafe_one_waits_too() {
 }
 
 #[tokio::test]
+async fn f53_no_result_is_sent_before_those_of_earlier_calls() {
+    let script = Script::new(vec![
+        response([calls(&[("Edit", json!({ "gate": "a" })), ("Nope", json!({}))])]),
+        answer("end"),
+    ]);
+    let world = World::new(&script);
+    let agent = world.start();
+    let mut run = agent.run(vec![ContentBlock::text("Do it.")]);
+    world.board.wait_for("start a").await;
+    // The second call has its answer at once, and it is told; nothing is sent.
+    loop {
+        match run.next().await.unwrap() {
+            AgentEvent::User(message) => panic!("sent before the first call ended: {message:?}"),
+            AgentEvent::ToolEnded(report) => {
+                assert_eq!(report.tool_use_id.as_str(), "b");
+                break;
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(script.count(), 1);
+    world.board.open("a");
+    finish(run).await;
+    assert_eq!(ids(&last_results(&script.request(1))), ["a", "b"]);
+}
+
+#[tokio::test]
 async fn i2_f51_a_call_whose_safety_cannot_be_told_runs_alone() {
     let (world, ran) =
         round(&[("Read", json!({})), ("Read", json!({ "odd": true })), ("Read", json!({}))]).await;

@@ -145,9 +145,7 @@ pub fn rank<'a>(entries: &'a [CatalogEntry], query: &str) -> Vec<&'a CatalogEntr
             found.push((score, entry));
         }
     }
-    found.sort_by(|(a, left), (b, right)| {
-        b.total_cmp(a).then_with(|| left.name.cmp(&right.name))
-    });
+    found.sort_by(|(a, left), (b, right)| b.total_cmp(a).then_with(|| left.name.cmp(&right.name)));
     found.into_iter().map(|(_, entry)| entry).collect()
 }
 
@@ -312,8 +310,12 @@ fn stem(word: &str) -> String {
     const TENSE: &[(&str, &str, usize)] = &[("ing", "", 4), ("ied", "y", 2), ("ed", "", 4)];
     let without = |word: &str, endings: &[(&str, &str, usize)]| {
         let ending = endings.iter().find(|(ending, _, _)| word.ends_with(ending));
-        match ending.and_then(|(ending, instead, least)| Some((word.strip_suffix(ending)?, instead, least))) {
-            Some((rest, instead, least)) if rest.chars().count() >= *least => format!("{rest}{instead}"),
+        match ending
+            .and_then(|(ending, instead, least)| Some((word.strip_suffix(ending)?, instead, least)))
+        {
+            Some((rest, instead, least)) if rest.chars().count() >= *least => {
+                format!("{rest}{instead}")
+            }
             Some(_) | None => word.to_owned(),
         }
     };

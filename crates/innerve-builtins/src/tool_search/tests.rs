@@ -65,7 +65,11 @@ fn context() -> CallContext<()> {
 }
 
 /// What the model sees: references by name, then the text.
-async fn search(shelf: &Arc<Shelf>, query: &str, max_results: Option<u32>) -> (Vec<String>, String) {
+async fn search(
+    shelf: &Arc<Shelf>,
+    query: &str,
+    max_results: Option<u32>,
+) -> (Vec<String>, String) {
     let tool = ToolSearchTool::new(Arc::clone(shelf) as Arc<dyn ToolCatalog>);
     let input = ToolSearchInput { query: query.to_owned(), max_results };
     let output = tool.call(input, None, context()).await.unwrap();

@@ -5,6 +5,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use innerve_budget::MemoryStore;
 use innerve_mcp::{Options, ServerConfig, ServerState, ServerStatus, Servers};
 use innerve_permission::{Behavior, NoDisk, Origin, Policy, Rule, RuleSource};
 use innerve_pipeline::{Pipeline, Requested, Settled, Turn};
@@ -75,7 +76,7 @@ pub(crate) fn begin(entries: &[(&str, Value)], change: impl FnOnce(&mut Options)
         servers,
         folder,
         policy,
-        pipeline: Pipeline::new(Arc::new(NoDisk)),
+        pipeline: Pipeline::new(Arc::new(NoDisk)).with_results(Arc::new(MemoryStore::new(10_000_000))),
         progress: Arc::default(),
         cancellation: CancellationToken::new(),
     }

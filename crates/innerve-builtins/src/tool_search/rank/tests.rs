@@ -65,7 +65,10 @@ fn the_right_tool_is_among_the_first_five_for_95_percent_of_the_queries() {
         }
     }
     let hits = queries.len() - missed.len();
-    println!("{hits} of {} among the first five, {first} first; missed: {missed:#?}", queries.len());
+    println!(
+        "{hits} of {} among the first five, {first} first; missed: {missed:#?}",
+        queries.len()
+    );
     assert!(hits * 100 >= queries.len() * 95, "{hits} of {}: {missed:#?}", queries.len());
 }
 

@@ -138,7 +138,7 @@ async fn hooks_are_told_of_a_compaction_and_may_forbid_it() {
     });
     world.run("Do it.").await;
     assert!(opening(&script, 2).contains("from a hook"));
-    let heard = heard.lock().unwrap();
+    let heard = heard.lock().unwrap().clone();
     let field = |name: HookEventName, field: &str| -> Vec<Value> {
         let events = heard.iter().filter(|event| event.name == name);
         events.map(|event| event.fields[field].clone()).collect()

@@ -138,7 +138,7 @@ async fn a_person_is_told_when_nothing_comes_and_once() {
     let run = agent.run(vec![ContentBlock::text("Do it.")]);
     let token = run.cancellation().clone();
     tokio::spawn(async move {
-        tokio::time::sleep(std::time::Duration::from_secs(600)).await;
+        tokio::time::sleep(std::time::Duration::from_mins(10)).await;
         token.cancel();
     });
     let mut run = run;

@@ -543,28 +543,34 @@ async fn stop_reasons_and_calls_do_not_disturb_each_other() {
 }
 
 #[tokio::test]
-async fn a_hook_that_stops_or_defers_ends_the_run_after_every_call_is_answered() {
+async fn a_hook_that_stops_ends_the_run_after_every_call_is_answered() {
     let stopping = HookOutcome { stop: Some("enough".to_owned()), ..HookOutcome::default() };
+    let script = Script::new(vec![response([calls(&[
+        ("Read", json!({})),
+        ("Edit", json!({})),
+        ("Bash", json!({})),
+    ])])]);
+    let world = World::new(&script).hook("Edit", stopping);
+    let agent = world.start();
+    let ran = finish(agent.run(vec![ContentBlock::text("Do it.")])).await;
+    assert_eq!(ran.reason(), TerminalReason::HookStopped);
+    assert!(ran.summary.terminal.message.contains("enough"), "{}", ran.summary.terminal.message);
+    let messages = agent.messages().await;
+    let sent = results(messages.last().unwrap());
+    assert_eq!(sent[0].1, "a in /repo");
+    assert!(sent[2].1.contains("not executed"), "{sent:?}");
+    assert_eq!(world.board.notes(), ["start a", "end a"]);
+    check_transcript(&agent).await;
+    script.check();
+}
+
+#[tokio::test]
+async fn a_hook_that_defers_the_only_call_ends_the_run() {
     let deferring = HookOutcome { decision: Some(HookDecision::Defer), ..HookOutcome::default() };
-    for (outcome, words) in [(stopping, "enough"), (deferring, "deferred")] {
-        let script = Script::new(vec![response([calls(&[
-            ("Read", json!({})),
-            ("Edit", json!({})),
-            ("Bash", json!({})),
-        ])])]);
-        let world = World::new(&script).hook("Edit", outcome);
-        let agent = world.start();
-        let ran = finish(agent.run(vec![ContentBlock::text("Do it.")])).await;
-        assert_eq!(ran.reason(), TerminalReason::HookStopped);
-        assert!(ran.summary.terminal.message.contains(words), "{}", ran.summary.terminal.message);
-        let messages = agent.messages().await;
-        let sent = results(messages.last().unwrap());
-        assert_eq!(sent[0].1, "a in /repo");
-        assert!(sent[2].1.contains("not executed"), "{sent:?}");
-        assert_eq!(world.board.notes(), ["start a", "end a"]);
-        check_transcript(&agent).await;
-        script.check();
-    }
+    let script = Script::new(vec![response([calls(&[("Edit", json!({}))])])]);
+    let ran = World::new(&script).hook("Edit", deferring).run("Do it.").await;
+    assert_eq!(ran.reason(), TerminalReason::HookStopped);
+    assert!(ran.summary.terminal.message.contains("deferred"), "{}", ran.summary.terminal.message);
 }
 
 #[tokio::test]

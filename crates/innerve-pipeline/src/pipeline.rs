@@ -152,6 +152,11 @@ impl Pipeline {
         self
     }
 
+    /// Who is asked.
+    pub fn approver(&self) -> &Arc<dyn Approver> {
+        &self.approver
+    }
+
     /// Sets the classifier of mode `auto`. Default: none.
     #[must_use]
     pub fn with_classifier(mut self, classifier: Arc<dyn Classifier>) -> Self {

@@ -24,6 +24,7 @@ impl Commands {
 
 /// A text that was not understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Opaque {
     /// Why.
     pub reason: OpaqueReason,

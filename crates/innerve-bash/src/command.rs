@@ -14,6 +14,7 @@ pub struct Span {
 
 /// A simple command that bash may run.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Command {
     /// Where it stands in the text; for text inside a quoted `sh -c` argument, the span of that argument.
     pub span: Span,
@@ -65,6 +66,7 @@ impl Command {
 
 /// `NAME=value` before a command, or alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Assignment {
     /// The variable.
     pub name: String,
@@ -84,6 +86,7 @@ impl Assignment {
 
 /// A redirection such as `2> log`.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Redirection {
     /// What it does.
     pub kind: RedirectionKind,

@@ -4,6 +4,7 @@ use crate::Span;
 
 /// Why a command could not be analyzed.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OpaqueReason {
     /// The stable code.
     pub code: OpaqueCode,

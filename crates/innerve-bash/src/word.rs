@@ -11,6 +11,7 @@ pub enum Word {
 
 /// A word whose value is not statically known.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct DynamicWord {
     /// The word as it was written, quotes included.
     pub raw: String,

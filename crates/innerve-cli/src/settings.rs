@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use innerve_agent::{AgentTypes, RuleSaver};
-use innerve_permission::{Behavior, Layer, PathFacts, Policy, Warning};
+use innerve_permission::{Behavior, Layer, PathFacts, Policy, RuleSource, Warning};
 use innerve_settings::{
     DiskPaths, Flags, Loaded, Locations, Settings, SettingsError, Watcher, save_local_rule,
 };
@@ -27,6 +27,8 @@ pub(crate) struct Found {
     pub(crate) saver: Option<Arc<dyn RuleSaver>>,
     /// Tells when the files have changed; `None` where none count.
     pub(crate) watcher: Option<Watcher>,
+    /// Whether the workspace is trusted.
+    pub(crate) trusted: bool,
     /// Whether settings forbid `bypassPermissions`.
     pub(crate) bypass_disabled: bool,
     /// Whether settings forbid `auto`.
@@ -47,6 +49,7 @@ pub(crate) fn find(cwd: &Path, arguments: &PolicyArguments) -> Result<Found, Fai
     Ok(Found {
         watcher: Some(watcher),
         agents,
+        trusted: loaded.settings.trusted,
         bypass_disabled: loaded.settings.permissions.bypass_disabled,
         auto_disabled: loaded.settings.permissions.auto_disabled,
         policy: loaded.settings.policy(&locations, disk.as_ref()),
@@ -76,6 +79,21 @@ fn flags(arguments: &PolicyArguments, trusted: bool) -> Flags {
     Flags { settings: arguments.settings.clone(), inline: Some(inline), trusted }
 }
 
+/// Whether a file of the project holds what only counts in a trusted workspace.
+pub(crate) fn loosens(layer: &Layer) -> bool {
+    matches!(layer.source, RuleSource::Project | RuleSource::Local)
+        && [
+            "/permissions/allow",
+            "/permissions/additionalDirectories",
+            "/permissions/defaultMode",
+            "/hooks",
+            "/env",
+            "/mcpServers",
+        ]
+        .iter()
+        .any(|pointer| layer.value.pointer(pointer).is_some())
+}
+
 /// No settings at all.
 pub(crate) fn none(cwd: &Path) -> Result<Found, Failure> {
     let locations = locations(cwd)?;
@@ -91,6 +109,7 @@ pub(crate) fn none(cwd: &Path) -> Result<Found, Failure> {
         disk,
         saver: None,
         watcher: None,
+        trusted: false,
         bypass_disabled: false,
         auto_disabled: false,
     })

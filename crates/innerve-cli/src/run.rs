@@ -5,7 +5,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use crate::args::RunArguments;
-use crate::converse::converse;
+use crate::converse::{Task, converse};
 use crate::exit::{Exit, Failure};
 use crate::output::note;
 use crate::wire::Workplace;
@@ -19,14 +19,14 @@ const SILENCE: Duration = Duration::from_secs(2);
 /// Runs the verb.
 pub(crate) async fn run(arguments: RunArguments) -> Result<Exit, Failure> {
     let chosen = provider::choose(&arguments.session.model)?;
-    let prompt = prompt(&arguments, chosen.is_some())?;
+    let task = task(&arguments, chosen.is_some())?;
     let resumes = arguments.session.continue_latest || arguments.session.resume.is_some();
-    let (chosen, prompt) = match (chosen, prompt) {
-        (Some(chosen), Some(prompt)) => (chosen, prompt),
+    let (chosen, task) = match (chosen, task) {
+        (Some(chosen), Some(task)) => (chosen, task),
         (Some(chosen), None) if arguments.session.model.replay.is_some() => {
-            (chosen, "Play the recording.".to_owned())
+            (chosen, Task::new("Play the recording."))
         }
-        (Some(chosen), None) if resumes => (chosen, "Go on where you stopped.".to_owned()),
+        (Some(chosen), None) if resumes => (chosen, Task::new("Go on where you stopped.")),
         (Some(_), None) => {
             return Err(Failure::usage("there is no task; say it: innerve run \"your task\""));
         }
@@ -38,28 +38,31 @@ pub(crate) async fn run(arguments: RunArguments) -> Result<Exit, Failure> {
             ));
         }
     };
-    let workplace = Workplace::find(&arguments.session.policy)?;
-    converse(workplace, chosen, prompt, &arguments.session, arguments.output).await
+    let mut workplace = Workplace::find(&arguments.session.policy)?;
+    if let Some(name) = &arguments.permission_prompt_tool {
+        workplace.set_prompt_tool(name)?;
+    }
+    converse(workplace, chosen, task, &arguments.session, arguments.output).await
 }
 
-/// The task: the argument, and what is piped in.
-fn prompt(arguments: &RunArguments, connected: bool) -> Result<Option<String>, Failure> {
+/// The task: the argument, and what is piped in; alone, that is the task.
+fn task(arguments: &RunArguments, connected: bool) -> Result<Option<Task>, Failure> {
     let piped = if !io::stdin().is_terminal() && is_piped() {
         piped(arguments.prompt.is_some() || connected)?
     } else {
         String::new()
     };
     let piped = piped.trim();
-    let prompt = match (&arguments.prompt, piped.is_empty()) {
-        (Some(prompt), true) => prompt.clone(),
-        (Some(prompt), false) => format!("{prompt}\n\n{piped}"),
-        (None, false) => piped.to_owned(),
+    let task = match (&arguments.prompt, piped.is_empty()) {
+        (Some(prompt), true) => Task::new(prompt),
+        (Some(prompt), false) => Task { prompt: prompt.clone(), piped: Some(piped.to_owned()) },
+        (None, false) => Task::new(piped),
         (None, true) => return Ok(None),
     };
-    if prompt.trim().is_empty() {
+    if task.prompt.trim().is_empty() {
         return Err(Failure::usage("the task is empty; say what to do: innerve run \"your task\""));
     }
-    Ok(Some(prompt))
+    Ok(Some(task))
 }
 
 /// All of standard input. A pipe that somebody forgot to close is waited for where its text is `needed`, but not in silence.

@@ -9,7 +9,7 @@ use innerve_permission::PermissionMode;
 use tempfile::TempDir;
 
 use crate::args::{OutputFormat, RunArguments};
-use crate::converse::converse;
+use crate::converse::{Task, converse};
 use crate::exit::{Exit, Failure};
 use crate::output::{BOLD, DIM, note};
 use crate::provider::Chosen;
@@ -59,7 +59,7 @@ pub(crate) async fn play(arguments: &RunArguments) -> Result<Exit, Failure> {
 
     let workplace = workplace(scratch.path())?;
     let exit =
-        converse(workplace, chosen, PROMPT.to_owned(), &arguments.session, arguments.output).await;
+        converse(workplace, chosen, Task::new(PROMPT), &arguments.session, arguments.output).await;
     if shows_text {
         note(&format!(
             "\n{BOLD}That was a recording.{BOLD:#} To work on your own project with a model:\n\n  \

@@ -1,17 +1,22 @@
 //! The command line: verbs, flags and their help.
 
 mod doctor;
+mod mcp;
 mod rules;
 mod sessions;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use innerve_agent::ToolSearchMode;
 use innerve_permission::PermissionMode;
 
 use crate::telemetry::LogArguments;
 
 pub(crate) use doctor::{CompletionsArguments, DoctorArguments, Page};
+pub(crate) use mcp::{
+    McpArguments, McpListArguments, McpServeArguments, McpVerb, McpVerbArguments,
+};
 pub(crate) use rules::{
     HookArguments, HookHost, RulesArguments, RulesLintArguments, RulesListArguments,
     RulesReplayArguments, RulesTestArguments, RulesVerb,
@@ -49,6 +54,9 @@ pub(crate) enum Verb {
     Analyze(AnalyzeArguments),
     /// Runs one tool use through the fourteen steps.
     Call(Box<CallArguments>),
+    /// Runs a program in a sandbox that this program makes by restricting itself first; for innerve's own use.
+    #[command(hide = true)]
+    SandboxExec(SandboxExecArguments),
     /// Lists the tools.
     Tools(ToolsArguments),
     /// Trusts this workspace: what its own settings files allow counts from then on.
@@ -57,12 +65,26 @@ pub(crate) enum Verb {
     Rules(Box<RulesArguments>),
     /// Answers the permission hook of another agent.
     Hook(HookArguments),
+    /// Lists MCP servers; offers the tools to other MCP clients.
+    Mcp(McpVerbArguments),
     /// Lists, shows, forks, exports and undoes past sessions.
     Sessions(SessionsArguments),
     /// Looks at settings, model, programs and terminal, and says how to mend what is wrong.
     Doctor(Box<DoctorArguments>),
     /// Prints a completion script for a shell, or the manual page.
     Completions(CompletionsArguments),
+}
+
+/// What to run, and what it may do.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SandboxExecArguments {
+    /// What it may do, as JSON.
+    pub(crate) profile: String,
+    /// The program.
+    pub(crate) program: String,
+    /// Its arguments.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) arguments: Vec<String>,
 }
 
 /// Where the policy comes from.
@@ -106,6 +128,10 @@ pub(crate) struct ModelArguments {
     /// Records what the model says, for `--replay`.
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
+    /// Whether tools of MCP servers stay out of the prompt until they are searched for: off, on, auto, or auto:N for more
+    /// than N percent of the context window; default: auto. With `on`, a proxy must pass deferred tools on.
+    #[arg(long, env = "INNERVE_TOOL_SEARCH", value_name = "MODE")]
+    pub(crate) tool_search: Option<ToolSearchMode>,
     /// Plays a recording in place of a model; the tools are real.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "base_url"])]
     pub(crate) replay: Option<PathBuf>,
@@ -127,6 +153,8 @@ pub(crate) enum ProviderName {
 pub(crate) struct SessionArguments {
     #[command(flatten)]
     pub(crate) policy: PolicyArguments,
+    #[command(flatten)]
+    pub(crate) mcp: McpArguments,
     #[command(flatten)]
     pub(crate) model: ModelArguments,
     /// Rounds of tool uses at most.
@@ -241,6 +269,8 @@ pub(crate) struct CallArguments {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) policy: PolicyArguments,
+    #[command(flatten)]
+    pub(crate) mcp: McpArguments,
 }
 
 #[derive(Debug, Args)]

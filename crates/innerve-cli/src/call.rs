@@ -24,7 +24,8 @@ pub(crate) async fn call(arguments: CallArguments) -> Result<Exit, Failure> {
         warn(warning);
     }
     let watch = if arguments.trace { Watch::Trace } else { Watch::Nothing };
-    let (pipeline, turn) = workplace.single_call(watch)?;
+    let servers = workplace.servers_of(&arguments.tool, &arguments.mcp).await?;
+    let (pipeline, turn) = workplace.single_call(watch, servers)?;
     let tool_use = ToolUse::new(
         format!("call_{}", innerve_agent::random_id()).as_str(),
         arguments.tool,
@@ -65,6 +66,7 @@ pub(crate) async fn call(arguments: CallArguments) -> Result<Exit, Failure> {
         io::stdout().write_all(text.as_bytes())
     };
     broken_pipe_is_success(printed)?;
+    workplace.end_servers().await;
     workplace.close();
     Ok(match settled.outcome {
         Outcome::Succeeded => Exit::Success,

@@ -58,6 +58,7 @@ pub(crate) async fn converse(
     for notice in agent.close("other").await {
         warn(&notice);
     }
+    workplace.end_servers().await;
     workplace.close();
     match workplace.fatal() {
         Some(failure) => Err(failure),

@@ -15,6 +15,7 @@ mod instructions;
 mod interrupts;
 mod jsonl;
 mod judging;
+mod mcp;
 mod output;
 mod provider;
 mod rules;
@@ -33,7 +34,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use crate::args::{Arguments, Verb};
+use crate::args::{Arguments, SandboxExecArguments, Verb};
 use crate::exit::{Exit, Failure};
 
 fn main() -> ExitCode {
@@ -67,7 +68,13 @@ fn dispatch(arguments: Arguments) -> Result<Exit, Failure> {
         }
         Some(Verb::Completions(arguments)) => completions::completions(&arguments),
         Some(Verb::Trust(arguments)) => trust::trust(&arguments),
+        Some(Verb::Mcp(arguments)) => with_runtime(mcp::mcp(arguments)),
         Some(Verb::Sessions(arguments)) => with_runtime(sessions::sessions(arguments)),
+        Some(Verb::SandboxExec(arguments)) => {
+            let SandboxExecArguments { profile, program, arguments } = arguments;
+            let error = innerve_builtins::sandbox::run_restricted(&profile, &program, &arguments);
+            Err(Failure::new(format!("the sandbox cannot be made: {error}")))
+        }
         Some(Verb::Tools(arguments)) => with_runtime(async move { tools::tools(&arguments) }),
     }
 }

@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use innerve_agent::ToolSearchMode;
 use innerve_model::{
     Anthropic, Dialect, Endpoint, Model, OpenAi, Record, Recording, Replay, RetryPolicy, Retrying,
 };
@@ -108,6 +109,9 @@ fn anthropic(arguments: &ModelArguments) -> Result<Connection, Failure> {
         endpoint = endpoint.api_key(key, "ANTHROPIC_API_KEY");
     } else if let Some(token) = variable("ANTHROPIC_AUTH_TOKEN") {
         endpoint = endpoint.bearer(token, "ANTHROPIC_AUTH_TOKEN");
+    }
+    if arguments.tool_search == Some(ToolSearchMode::On) {
+        endpoint = endpoint.tool_references();
     }
     let model = Anthropic::new(endpoint).map_err(|error| Failure::usage(error.to_string()))?;
     let name = arguments.model.clone().unwrap_or_else(|| DEFAULT_MODEL.to_owned());

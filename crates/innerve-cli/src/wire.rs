@@ -4,12 +4,15 @@ mod approval;
 mod auto;
 mod hidden;
 mod ledger;
+mod notify;
 mod reload;
+pub(crate) mod sandbox;
+mod servers;
 mod tools;
 mod web;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use innerve_agent::{
@@ -17,7 +20,8 @@ use innerve_agent::{
     Surroundings, Tasks, default_system_prompt, random_id,
 };
 use innerve_builtins::host::HostClock;
-use innerve_hooks::{HookSession, Hooks};
+use innerve_hooks::{Deferral, HookSession, Hooks};
+use innerve_mcp::Servers;
 use innerve_permission::{
     Behavior, Layer, Origin, PathFacts, PermissionMode, Policy, Rule, RuleSource, Warning,
 };
@@ -37,6 +41,7 @@ use crate::terminal::{AtTerminal, Keyboard};
 use crate::trace::Trace;
 use approval::Fatal;
 pub(crate) use reload::Reload;
+pub(crate) use servers::PATIENCE;
 use tools::{BuiltinTools, Reading};
 
 /// A directory with all that holds in it.
@@ -46,17 +51,24 @@ pub(crate) struct Workplace {
     pub(crate) disk: Arc<dyn PathFacts>,
     /// The folder that holds this directory's sessions.
     pub(crate) sessions: PathBuf,
+    /// The folder of innerve's state.
+    pub(crate) state: PathBuf,
     config: PathBuf,
     layers: Vec<Layer>,
     agents: AgentTypes,
     saver: Option<Arc<dyn RuleSaver>>,
     watcher: Option<Watcher>,
+    trusted: bool,
     bypass_disabled: bool,
     auto_disabled: bool,
     prompt_tool: Option<String>,
     /// Whoever is asked, if not a person at a plain terminal.
     approver: Option<Arc<dyn Approver>>,
     fatal: Fatal,
+    sandbox: Option<sandbox::Prepared>,
+    /// Held by whoever asks at the terminal.
+    asking: Arc<tokio::sync::Mutex<()>>,
+    servers: Mutex<Vec<Arc<Servers>>>,
     tasks: Arc<Tasks>,
     cancellation: CancellationToken,
 }
@@ -80,10 +92,21 @@ impl Workplace {
     pub(crate) fn find_in(cwd: &Path, arguments: &PolicyArguments) -> Result<Self, Failure> {
         let found = settings::find(cwd, arguments)?;
         let mut workplace = Self::of(cwd, found);
+        workplace.set_up_sandbox()?;
         if let Some(mode) = arguments.permission_mode {
             workplace.set_mode(mode);
         }
         Ok(workplace)
+    }
+
+    /// Finds the sandbox that settings ask for.
+    fn set_up_sandbox(&mut self) -> Result<(), Failure> {
+        let own = [self.config.clone(), self.state.clone()];
+        let outcome = sandbox::prepare(&self.layers, &self.policy.home, &own)?;
+        self.policy.sandbox = outcome.prepared.as_ref().map(|prepared| prepared.sandbox.clone());
+        self.warnings.extend(outcome.warnings);
+        self.sandbox = outcome.prepared;
+        Ok(())
     }
 
     /// A directory without any settings.
@@ -101,6 +124,7 @@ impl Workplace {
             disk,
             saver,
             watcher,
+            trusted,
             bypass_disabled,
             auto_disabled,
         } = found;
@@ -110,16 +134,21 @@ impl Workplace {
             warnings: warnings.iter().map(warning_text).collect(),
             disk,
             sessions: sessions_of(&locations.state_dir(), cwd),
+            state: locations.state_dir(),
             config: locations.config_dir(),
             layers,
             agents,
             saver,
             watcher,
+            trusted,
             bypass_disabled,
             auto_disabled,
             prompt_tool: None,
             approver: None,
             fatal: Fatal::default(),
+            asking: Arc::default(),
+            sandbox: None,
+            servers: Mutex::default(),
             tasks: Arc::default(),
             cancellation: CancellationToken::new(),
         }
@@ -155,6 +184,11 @@ impl Workplace {
             ));
         }
         Ok(())
+    }
+
+    /// Whether the project's own files loosen something that does not count yet.
+    pub(crate) fn waits_for_trust(&self) -> bool {
+        !self.trusted && self.layers.iter().any(settings::loosens)
     }
 
     /// Sets who is asked.
@@ -216,6 +250,7 @@ impl Workplace {
         config.max_turns = arguments.max_turns;
         config.max_cost_usd = arguments.max_cost_usd;
         config.agents = self.agents.clone();
+        config.tool_search = arguments.model.tool_search.unwrap_or(config.tool_search);
         config.coordinator = arguments.coordinator;
         config.fallback_models.clone_from(&arguments.model.fallback_model);
         let policy = Arc::new(self.shared(policy));
@@ -224,11 +259,18 @@ impl Workplace {
         let tools = self
             .tools(results, Reading::Tracked, Arc::clone(&policy) as _)
             .with_journal(Arc::clone(&journal) as _)
-            .with_small_model(web::small_model(&chosen.model, &spending));
+            .with_small_model(web::small_model(&chosen.model, &spending))
+            .with_servers(self.session_servers(&folder, &arguments.mcp)?);
         let tools = Arc::new(tools);
+        let session_id = SessionId::new(session_id);
+        let pipeline = if policy.current().headless {
+            pipeline
+        } else {
+            notify::notifying(pipeline, &policy, &session_id)
+        };
         let pipeline = self.with_prompt_tool(pipeline, &tools, &policy)?;
         Ok(SessionEnv {
-            session_id: SessionId::new(session_id),
+            session_id,
             agent_id: None,
             depth: 0,
             config: Arc::new(config),
@@ -249,7 +291,11 @@ impl Workplace {
     }
 
     /// A pipeline for one call that no model made. The person who makes it has seen the files it names.
-    pub(crate) fn single_call(&self, watch: Watch) -> Result<(Pipeline, Turn), Failure> {
+    pub(crate) fn single_call(
+        &self,
+        watch: Watch,
+        servers: Option<Arc<Servers>>,
+    ) -> Result<(Pipeline, Turn), Failure> {
         self.may_start()?;
         let folder = self.sessions.join("calls");
         let mut policy = self.policy.clone();
@@ -258,9 +304,25 @@ impl Workplace {
         let policy = Arc::new(self.shared(policy));
         let results = SessionEnv::results_folder(&folder);
         let tools = self.tools(results, Reading::Assumed, Arc::clone(&policy) as _);
+        let tools = tools.with_servers(servers);
         let pool = tools.pool_without_agents(&self.tasks);
         let pool = ToolPool::assemble(pool, |name| self.policy.rules.removes_tool(name));
         Ok((pipeline, Turn::new(pool, policy)))
+    }
+
+    /// What calls of another program need: a pipeline, the tools, and the policy of the session that they make up.
+    pub(crate) fn served(&self) -> Result<(Pipeline, ToolPool, Arc<SharedPolicy>), Failure> {
+        self.may_start()?;
+        let folder = self.sessions.join(new_session_id());
+        let mut policy = self.policy.clone();
+        Self::without_classifier(&mut policy);
+        let pipeline = self.pipeline(&folder, Watch::Nothing, &mut policy);
+        let policy = Arc::new(self.shared(policy));
+        let results = SessionEnv::results_folder(&folder);
+        let tools = self.tools(results, Reading::Tracked, Arc::clone(&policy) as _);
+        let pool = tools.pool_without_agents(&self.tasks);
+        let pool = ToolPool::assemble(pool, |name| self.policy.rules.removes_tool(name));
+        Ok((pipeline, pool, policy))
     }
 
     fn pipeline(&self, folder: &Path, watch: Watch, policy: &mut Policy) -> Pipeline {
@@ -269,7 +331,13 @@ impl Workplace {
             .with_results(Arc::new(results))
             .with_clock(Arc::new(HostClock))
             .with_naming(telemetry::naming());
-        let (hooks, odd) = Hooks::new(&self.layers, self.hook_session(folder));
+        let keyboard = if self.approver.is_none() { Keyboard::open() } else { None };
+        let is_attended =
+            keyboard.is_some() || self.approver.is_some() || self.prompt_tool.is_some();
+        let mut session = self.hook_session(folder);
+        // A call is put off only where nobody can be asked (Claude Code, "Hooks reference").
+        session.deferral = if is_attended { Deferral::Ignored } else { Deferral::Honoured };
+        let (hooks, odd) = Hooks::new(&self.layers, session);
         for warning in &odd {
             warn(&warning_text(warning));
         }
@@ -279,8 +347,8 @@ impl Workplace {
         if let Some(approver) = &self.approver {
             pipeline = pipeline.with_approver(Arc::clone(approver));
             policy.headless = false;
-        } else if let Some(keyboard) = Keyboard::open() {
-            pipeline = pipeline.with_approver(Arc::new(AtTerminal::new(keyboard)));
+        } else if let Some(keyboard) = keyboard {
+            pipeline = pipeline.with_approver(self.in_turn(Arc::new(AtTerminal::new(keyboard))));
             policy.headless = false;
         }
         policy.headless &= self.prompt_tool.is_none();
@@ -307,7 +375,12 @@ impl Workplace {
         reading: Reading,
         policy: Arc<dyn PolicySource>,
     ) -> BuiltinTools {
+        let confinement = self
+            .sandbox
+            .as_ref()
+            .map(|sandbox| sandbox.confinement(Arc::clone(&policy), &self.disk));
         BuiltinTools::new(results, reading, Some(hidden::by_rules(policy, &self.disk)))
+            .with_confinement(confinement)
     }
 
     /// Ends what still runs.

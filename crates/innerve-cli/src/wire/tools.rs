@@ -2,20 +2,27 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use innerve_agent::{Seat, Tasks, ToolFactory};
-use innerve_builtins::bash::BashOptions;
+use innerve_agent::{RemoteTools, Seat, Tasks, ToolFactory};
+use innerve_builtins::bash::{BashOptions, Confinement};
 use innerve_builtins::edit::StaleEdits;
 use innerve_builtins::host::{DiskSpool, HostClock, HostFiles, HostProcesses, MemoryLedger};
+use innerve_builtins::tool_search::ToolSearchTool;
 use innerve_builtins::{FileAccess, Hidden, Host, builtins};
+use innerve_mcp::Servers;
 use innerve_tool::port::{
-    AgentType, ChangeJournal, FileLedger, SmallModel, SubagentError, SubagentOutcome,
-    SubagentRequest, SubagentSpawner, TaskRegistry, WebSearcher,
+    AgentType, CatalogEntry, ChangeJournal, FileLedger, SmallModel, SubagentError, SubagentOutcome,
+    SubagentRequest, SubagentSpawner, TaskRegistry, ToolCatalog, WebSearcher,
 };
-use innerve_tool::{BoxFuture, CallContext, Pool};
+use innerve_tool::{BoxFuture, CallContext, Pool, erase};
 
 use super::ledger::Assumed;
+use super::servers::pending;
 use super::web;
+
+/// How long a search waits for servers that are starting.
+const SEARCH_PATIENCE: Duration = Duration::from_secs(20);
 
 /// Whether files must be read before they are edited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +41,8 @@ pub(super) struct BuiltinTools {
     files: FileAccess,
     small_model: Option<Arc<dyn SmallModel>>,
     searcher: Option<Arc<dyn WebSearcher>>,
+    confinement: Option<Arc<dyn Confinement>>,
+    servers: Option<Arc<Servers>>,
 }
 
 impl BuiltinTools {
@@ -42,7 +51,15 @@ impl BuiltinTools {
         if let Some(hidden) = hidden {
             files = files.with_hidden(hidden);
         }
-        Self { results, reading, files, small_model: None, searcher: web::searcher() }
+        Self {
+            results,
+            reading,
+            files,
+            small_model: None,
+            searcher: web::searcher(),
+            confinement: None,
+            servers: None,
+        }
     }
 
     /// Notes what files were before they are changed.
@@ -51,9 +68,21 @@ impl BuiltinTools {
         self
     }
 
+    /// Runs commands in a sandbox.
+    pub(super) fn with_confinement(mut self, confinement: Option<Arc<dyn Confinement>>) -> Self {
+        self.confinement = confinement;
+        self
+    }
+
     /// Lets a model answer questions about pages.
     pub(super) fn with_small_model(mut self, model: Option<Arc<dyn SmallModel>>) -> Self {
         self.small_model = model;
+        self
+    }
+
+    /// Adds the tools of MCP servers, and a search among them.
+    pub(super) fn with_servers(mut self, servers: Option<Arc<Servers>>) -> Self {
+        self.servers = servers;
         self
     }
 
@@ -66,7 +95,7 @@ impl BuiltinTools {
     pub(super) fn seat_without_agents(tasks: &Arc<Tasks>) -> Seat {
         let spawner = Arc::new(NoAgents);
         let tasks = Arc::clone(tasks) as Arc<dyn TaskRegistry>;
-        Seat { agent_id: None, depth: 0, spawner, tasks }
+        Seat { agent_id: None, depth: 0, spawner, tasks, catalog: Arc::new(NoCatalog) }
     }
 }
 
@@ -87,10 +116,40 @@ impl ToolFactory for BuiltinTools {
             stale_edits: StaleEdits::Refuse,
             small_model: self.small_model.clone(),
             searcher: self.searcher.clone(),
-            confinement: None,
+            confinement: self.confinement.clone(),
         };
         // The names and schemas of the built-in tools are fixed, and a test builds them.
-        Pool { builtins: builtins(&host).unwrap_or_default(), mcp: Vec::new() }
+        let mut builtins = builtins(&host).unwrap_or_default();
+        let Some(servers) = &self.servers else { return Pool { builtins, mcp: Vec::new() } };
+        // Whether it is there depends on the settings alone, never on which server has answered.
+        builtins.extend(erase(ToolSearchTool::new(Arc::clone(&seat.catalog))).ok());
+        Pool { builtins, mcp: servers.tools() }
+    }
+
+    fn remote(&self) -> Option<RemoteTools> {
+        let servers = self.servers.as_ref()?;
+        Some(RemoteTools { generation: servers.generation(), tools: servers.tools() })
+    }
+
+    fn settled(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            if let Some(servers) = &self.servers {
+                servers.settled(SEARCH_PATIENCE).await;
+            }
+        })
+    }
+
+    fn pending(&self) -> Vec<String> {
+        self.servers.as_deref().map(pending).unwrap_or_default()
+    }
+}
+
+/// There is no conversation that tools could be searched for.
+struct NoCatalog;
+
+impl ToolCatalog for NoCatalog {
+    fn entries(&self) -> Vec<CatalogEntry> {
+        Vec::new()
     }
 }
 

@@ -19,6 +19,7 @@ use crate::{Behavior, Layer, Origin, PermissionMode, Policy, Rule, Ruleset};
 
 pub use code::{LintCode, Severity};
 use sample::Bench;
+pub(crate) use shell::{is_unsafe, runs_what_follows};
 
 /// Something about a rule that its author should know.
 #[derive(Clone, Debug, PartialEq, Eq)]

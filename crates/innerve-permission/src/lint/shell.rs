@@ -180,6 +180,21 @@ pub(super) const UNSAFE: &[Unsafe] = &[
     row("systemctl", Open::Directly, OTHERS, &["Bash(systemctl status *)"]),
 ];
 
+/// Whether a rule of these words and a star would allow more than it shows.
+pub(crate) fn is_unsafe(words: &str) -> bool {
+    UNSAFE.iter().any(|row| match row.open {
+        Open::Directly => words == row.words,
+        Open::Anywhere => words
+            .strip_prefix(row.words)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')),
+    })
+}
+
+/// Whether what runs is named by the word that follows these.
+pub(crate) fn runs_what_follows(words: &str) -> bool {
+    PROJECT.iter().chain(RUNNERS).any(|(runner, _)| *runner == words)
+}
+
 /// What runs code of the project, with what to write in place of a rule for all of it.
 pub(super) const PROJECT: &[(&str, &str)] = &[
     ("npm run", "Bash(npm run SCRIPT *)"),

@@ -17,6 +17,8 @@ const INTERPRETERS: &[(&str, &[&str])] = &[
     ("python3", &["-c"]),
     ("node", &["-e", "--eval", "-p", "--print", "-pe"]),
     ("nodejs", &["-e", "--eval", "-p", "--print", "-pe"]),
+    ("tsx", &["-e", "--eval", "-p", "--print"]),
+    ("ts-node", &["-e", "--eval", "-p", "-pe", "--print"]),
     ("deno", &["eval"]),
     ("bun", &["-e", "--eval"]),
     ("perl", &["-e", "-E"]),

@@ -2,6 +2,7 @@
 
 use super::call::{Call, base_name};
 use super::{approve, never, places, rules};
+use crate::lint::{is_unsafe, runs_what_follows};
 use crate::rule::path::escape_glob;
 use crate::rule::{escape, spec, tools};
 use crate::{
@@ -56,9 +57,8 @@ const NESTED: &[&str] = &[
 /// Programs whose third word matters too when the second is one of these.
 const DEEPER: &[&str] = &["run", "compose", "exec", "remote", "stash", "pr", "issue", "get"];
 
-/// Programs that are only offered with all their words.
-const EXACT_ONLY: &[&str] =
-    &["rm", "rmdir", "dd", "chmod", "chown", "kill", "mv", "ssh", "curl", "wget"];
+/// Programs that are only offered with all their words, besides those whose options do more than a rule shows.
+const EXACT_ONLY: &[&str] = &["rmdir", "kill"];
 
 /// The rules that would have allowed the call, shortest first; empty when a rule could not.
 pub(super) fn rules(call: Call<'_>, reason: &Reason, verdict: Verdict) -> Vec<Suggestion> {
@@ -186,22 +186,27 @@ fn exact(call: Call<'_>, text: &str) -> Option<String> {
     is_plain.then(|| format!("{}({})", call.facts.tool(), escape(&literal)))
 }
 
-/// The words that say what is done, and a star.
+/// The words that say what is done, and a star; all words where a star would open more than it shows.
 fn prefix(call: Call<'_>, part: &Part) -> Option<String> {
-    let mut words = part.argv.iter().map_while(Option::as_deref);
-    let mut prefix = vec![words.next().unwrap_or_default()];
-    if NESTED.contains(&prefix.concat().as_str()) {
-        let plain = |word: &&str| !word.starts_with('-') && !word.contains(['/', '=', ' ']);
-        if let Some(second) = words.next().filter(plain) {
-            prefix.push(second);
-            if DEEPER.contains(&second)
-                && let Some(third) = words.next().filter(plain)
-            {
-                prefix.push(third);
-            }
-        } else {
-            return exact(call, &part.text);
+    let words: Vec<&str> = part.argv.iter().map_while(Option::as_deref).collect();
+    let [program, rest @ ..] = words.as_slice() else { return None };
+    let plain = |word: &&&str| !word.starts_with('-') && !word.contains(['/', '=', ' ']);
+    let mut prefix = vec![*program];
+    if NESTED.contains(program) {
+        let Some(second) = rest.first().filter(plain) else { return exact(call, &part.text) };
+        prefix.push(second);
+        if DEEPER.contains(second) {
+            prefix.extend(rest.get(1).filter(plain));
         }
+    }
+    if runs_what_follows(&prefix.join(" ")) {
+        let Some(next) = words.get(prefix.len()).filter(plain) else {
+            return exact(call, &part.text);
+        };
+        prefix.push(next);
+    }
+    if is_unsafe(&prefix.join(" ")) {
+        return exact(call, &part.text);
     }
     let literal = prefix.join(" ").replace('\\', "\\\\").replace('*', "\\*");
     Some(format!("{}({} *)", call.facts.tool(), escape(&literal)))

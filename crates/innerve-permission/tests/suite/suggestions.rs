@@ -1,6 +1,6 @@
 //! Rules that are offered with a question.
 
-use innerve_permission::{Behavior, Origin, Rule, RuleSource};
+use innerve_permission::{Behavior, LintCode, Origin, Rule, RuleSource, lint};
 
 use crate::kit::{World, part, shell, word, world};
 
@@ -47,6 +47,34 @@ fn what_runs_anything_is_offered_word_for_word_or_not_at_all() {
     for_parts(&["sudo ls"], &["Bash(sudo ls)"]);
     for_parts(&["mytool $X"], &[]);
     for_parts(&["mytool a\nb"], &["Bash(mytool *)"]);
+}
+
+#[test]
+fn what_is_offered_is_nothing_that_lint_would_warn_of_as_unsafe() {
+    for (command, expected) in [
+        ("npx prettier src", "Bash(npx prettier *)"),
+        ("npx --yes prettier", "Bash(npx --yes prettier)"),
+        ("tsx a.ts", "Bash(tsx a.ts)"),
+        ("awk -f x y", "Bash(awk -f x y)"),
+        ("gh api repos", "Bash(gh api repos)"),
+        ("gh pr create", "Bash(gh pr create *)"),
+        ("sed -i s/a/b/ f", "Bash(sed -i s/a/b/ f)"),
+        ("cp a /etc/b", "Bash(cp a /etc/b)"),
+        ("npm install x", "Bash(npm install x)"),
+        ("docker run image sh", "Bash(docker run image *)"),
+        ("make test", "Bash(make test *)"),
+    ] {
+        for_parts(&[command], &[expected]);
+        let rule =
+            Rule::parse(expected, Behavior::Allow, Origin::inline(RuleSource::Local, "/repo"));
+        let mut policy = world("").policy;
+        policy.rules.push(rule.unwrap());
+        let unsafe_rules: Vec<_> = lint(&policy)
+            .into_iter()
+            .filter(|it| matches!(it.code, LintCode::UnsafePrefix | LintCode::ArbitraryExecution))
+            .collect();
+        assert!(unsafe_rules.is_empty(), "{unsafe_rules:#?}");
+    }
 }
 
 #[test]

@@ -33,15 +33,8 @@ fn decisions(ended: &Ended) -> [u64; 4] {
 #[test]
 fn a_transcript_is_judged_by_the_rules_of_its_directory() {
     let world = World::new();
-    let commands = [
-        "npm test x",
-        "npm test y",
-        "git push",
-        "git push -f",
-        "npm install a",
-        "npm install b",
-        "ls",
-    ];
+    let commands =
+        ["npm test x", "npm test y", "git push", "git push -f", "git fetch a", "git fetch b", "ls"];
     world.project(RULES).trust().write("old.jsonl", &transcript(&world, &commands));
     let file = world.path("old.jsonl");
     // From anywhere: the settings are those of the directory that the session started in.
@@ -55,11 +48,11 @@ fn a_transcript_is_judged_by_the_rules_of_its_directory() {
     let installs =
         groups.iter().find(|group| group.get("decision") == Some(&json!("ask"))).unwrap();
     assert_eq!(installs.get("count"), Some(&json!(2)));
-    assert_eq!(installs.get("suggestions"), Some(&json!(["Bash(npm install *)"])));
-    assert_eq!(installs.get("examples"), Some(&json!(["npm install a", "npm install b"])));
+    assert_eq!(installs.get("suggestions"), Some(&json!(["Bash(git fetch *)"])));
+    assert_eq!(installs.get("examples"), Some(&json!(["git fetch a", "npm install b"])));
     let text = world.innerve(&["rules", "replay", file.to_str().unwrap()]);
     text.says("7 tool uses in 1 file: 3 allow, 2 ask, 2 deny");
-    text.says("2  Bash  would be allowed by Bash(npm install *)");
+    text.says("2  Bash  would be allowed by Bash(git fetch *)");
     text.says("2  Bash  denied by the project rule `Bash(git push *)`");
 }
 

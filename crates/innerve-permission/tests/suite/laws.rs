@@ -242,7 +242,7 @@ proptest! {
         }
         let path = PathBuf::from(CWD).join(&file);
         if !disk.links.contains_key(&path) {
-            disk.existing.push(path.clone());
+            disk.existing.push(path);
         }
         let mut policy = policy(&[parse(&format!("Read({spec})"), Behavior::Deny)], "bypassPermissions");
         policy.follow_links(&disk);

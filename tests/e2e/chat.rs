@@ -1,6 +1,20 @@
 //! `innerve` without a verb: a conversation at a terminal.
 
-use innerve_tests::{Gate, Wire, World, reply};
+use std::fs;
+
+use innerve_tests::{Gate, REDACTIONS, Terminal, Wire, World, reply};
+use serde_json::json;
+
+/// Waits for the prompt with nothing under way.
+fn at_rest(terminal: &Terminal) -> String {
+    terminal.shows("a prompt at rest", |view| {
+        let mut lines = view.lines().rev();
+        lines.next().is_some_and(|foot| foot.contains('·'))
+            && lines.next().is_some_and(|line| line.trim_end() == ">")
+            && !view.contains("Esc stops")
+            && !view.contains("stopping")
+    })
+}
 
 #[test]
 fn a_conversation_remembers_and_ends_with_exit() {
@@ -10,31 +24,49 @@ fn a_conversation_remembers_and_ends_with_exit() {
             world.model(wire, [reply().text("Hello, Ada."), reply().text("Ada, as you said.")]);
         let mut terminal = world.innerve([]).model(&model).at_terminal();
         terminal.sees("> ").enters("I am Ada").sees("Hello, Ada.");
-        terminal.sees("> ").enters("").sees("> ").enters("who am I?").sees("Ada, as you said.");
-        terminal.sees("> ").enters("/exit");
+        at_rest(&terminal);
+        terminal.enters("").enters("who am I?").sees("Ada, as you said.");
+        at_rest(&terminal);
+        terminal.enters("/exit").sees("to go on with it: innerve --resume");
         assert_eq!(terminal.ends(), 0, "{terminal}");
         assert_eq!(model.request(1).messages.len(), 3);
     }
 }
 
 #[test]
-fn ctrl_c_stops_an_answer_and_not_the_conversation() {
-    let gate = Gate::new();
+fn a_dumb_terminal_gets_lines() {
     let world = World::new();
-    let model = world.model(
-        Wire::Anthropic,
-        [reply().text("A long story: ").waits(&gate), reply().text("Something else.")],
-    );
-    let mut terminal = world.innerve([]).model(&model).at_terminal();
-    terminal.sees("> ").enters("tell me").sees("A long story:").interrupts();
-    terminal.sees("stopped").sees("> ").enters("something else").sees("Something else.");
-    gate.open();
-    terminal.sees("> ").types("\u{4}");
+    let model = world.model(Wire::Anthropic, [reply().text("Hello, Ada.")]);
+    let mut terminal = world.innerve([]).model(&model).env("TERM", "dumb").at_terminal();
+    terminal.sees("> ").enters("I am Ada").sees("Hello, Ada.");
+    terminal.sees("> ").enters("/exit");
     assert_eq!(terminal.ends(), 0, "{terminal}");
+    assert!(!terminal.shown().contains('\u{1b}'), "{terminal}");
 }
 
 #[test]
-fn a_failed_answer_does_not_end_the_conversation() {
+fn ctrl_c_and_esc_stop_an_answer_and_not_the_conversation() {
+    for key in ["\u{3}", "\u{1b}"] {
+        let gate = Gate::new();
+        let world = World::new();
+        let model = world.model(
+            Wire::Anthropic,
+            [reply().text("A long story: ").waits(&gate), reply().text("Something else.")],
+        );
+        let mut terminal = world.innerve([]).model(&model).at_terminal();
+        terminal.sees("> ").enters("tell me").sees("A long story:").presses(key);
+        terminal.sees("stopped");
+        at_rest(&terminal);
+        terminal.enters("something else").sees("Something else.");
+        gate.open();
+        at_rest(&terminal);
+        terminal.types("\u{4}");
+        assert_eq!(terminal.ends(), 0, "{terminal}");
+    }
+}
+
+#[test]
+fn a_failed_answer_does_not_end_the_conversation_and_ctrl_c_ends_it_when_pressed_twice() {
     let world = World::new();
     let model = world.model(
         Wire::Anthropic,
@@ -42,8 +74,12 @@ fn a_failed_answer_does_not_end_the_conversation() {
     );
     let mut terminal = world.innerve([]).model(&model).at_terminal();
     terminal.sees("> ").enters("one").sees("not like this");
-    terminal.sees("> ").enters("two").sees("Better.");
-    terminal.sees("> ").interrupts();
+    at_rest(&terminal);
+    terminal.enters("two").sees("Better.");
+    at_rest(&terminal);
+    terminal.types("half a text").sees("half a text").presses("\u{3}");
+    at_rest(&terminal);
+    terminal.presses("\u{3}").sees("Ctrl-C again ends the chat").interrupts();
     assert_eq!(terminal.ends(), 0, "{terminal}");
 }
 
@@ -52,4 +88,236 @@ fn without_a_terminal_it_says_what_to_use() {
     let world = World::new();
     let ended = world.innerve([]).with_a_key_only().input("hello\n").run();
     ended.exits(2).complains(["innerve run"]);
+}
+
+#[test]
+fn a_session_looks_like_this_on_wide_and_narrow_screens() {
+    for (columns, rows) in [(100, 40), (40, 60)] {
+        let world = World::new().file("notes.txt", "one\ntwo\nthree\n");
+        let model = world.model(
+            Wire::Anthropic,
+            [
+                reply()
+                    .text("# Plan\n\nI **read** the `notes` first.\n")
+                    .uses("Read", json!({ "file_path": "notes.txt" })),
+                reply().uses(
+                    "Edit",
+                    json!({ "file_path": "notes.txt", "old_string": "two", "new_string": "2" }),
+                ),
+                reply().text("Done:\n\n```\none\n2\nthree\n```\n- it is **one** line"),
+            ],
+        );
+        let mut terminal = world
+            .innerve(["--permission-mode", "acceptEdits"])
+            .model(&model)
+            .at_terminal_of(columns, rows);
+        terminal.shows("a prompt", |view| view.contains("\n>"));
+        terminal.enters("make two a number");
+        terminal.shows("the end", |view| view.contains("it is one line"));
+        let view = at_rest(&terminal);
+        insta::with_settings!({ filters => REDACTIONS.iter().copied(), omit_expression => true }, {
+            insta::assert_snapshot!(format!("chat_{columns}_columns"), view);
+        });
+        terminal.types("\u{4}");
+        assert_eq!(terminal.ends(), 0, "{terminal}");
+        assert_eq!(world.read("notes.txt"), "one\n2\nthree\n");
+    }
+}
+
+#[test]
+fn a_question_waits_for_its_own_answer_and_gives_the_draft_back() {
+    let world = World::new();
+    let gate = Gate::new();
+    let model = world.model(
+        Wire::Anthropic,
+        [
+            reply().waits(&gate).bash("touch made"),
+            reply().text("Made."),
+            reply().text("You said: later."),
+        ],
+    );
+    let mut terminal = world.innerve([]).model(&model).at_terminal();
+    terminal.sees("> ").enters("make it").sees("Esc stops");
+    // Typed before the question is seen: it is no answer to it.
+    terminal.types("y later");
+    terminal.shows("the draft", |view| view.contains("> y later"));
+    gate.open();
+    terminal.sees("wants to run:").sees("touch made").sees("[y]");
+    terminal.shows("an empty prompt", |view| view.lines().rev().nth(1) == Some(">"));
+    assert!(!world.has("made"));
+    terminal.enters("k").sees("Please type y").enters("y").sees("Made.");
+    terminal.shows("the draft again", |view| view.contains("> y later"));
+    assert!(world.has("made"));
+    terminal.enters("").sees("You said: later.");
+    at_rest(&terminal);
+    terminal.types("\u{4}");
+    assert_eq!(terminal.ends(), 0, "{terminal}");
+    assert_eq!(model.request(2).last_words(), "y later");
+}
+
+#[test]
+fn what_is_sent_while_an_answer_is_written_is_heard_in_the_same_run() {
+    let world = World::new().file("a.txt", "a");
+    let gate = Gate::new();
+    let model = world.model(
+        Wire::Anthropic,
+        [
+            reply().uses("Read", json!({ "file_path": "a.txt" })).waits(&gate),
+            reply().text("Both done."),
+        ],
+    );
+    let mut terminal = world.innerve([]).model(&model).at_terminal();
+    terminal
+        .sees("> ")
+        .enters("first")
+        .sees("Read a.txt")
+        .enters("and second")
+        .sees("waits for its turn");
+    gate.open();
+    terminal.sees("Both done.");
+    at_rest(&terminal);
+    terminal.types("\u{4}");
+    assert_eq!(terminal.ends(), 0, "{terminal}");
+    assert!(model.request(1).last_words().contains("and second"));
+}
+
+#[test]
+fn shift_tab_goes_through_the_modes_and_commands_say_what_holds() {
+    let world = World::new();
+    fs::create_dir_all(world.root().join("config/innerve")).unwrap();
+    let rules = r#"{ "permissions": { "deny": ["Bash(shutdown *)"] } }"#;
+    fs::write(world.root().join("config/innerve/settings.json"), rules).unwrap();
+    let model = world.model(Wire::Anthropic, []);
+    let mut terminal = world.innerve([]).model(&model).at_terminal();
+    let foot = |terminal: &Terminal, mode: &str| {
+        terminal.shows(mode, |view| view.lines().last().is_some_and(|foot| foot.starts_with(mode)));
+    };
+    foot(&terminal, "default ·");
+    terminal.presses("\u{1b}[Z");
+    foot(&terminal, "acceptEdits ·");
+    terminal.presses("\u{1b}[Z");
+    foot(&terminal, "plan ·");
+    terminal.enters("/mode default");
+    foot(&terminal, "default ·");
+    terminal.enters("/mode never").sees("never");
+    terminal.enters("/mode bypassPermissions").sees("--permission-mode bypassPermissions");
+    foot(&terminal, "default ·");
+    terminal.enters("/permissions").sees("deny").sees("Bash(shutdown *)").sees("settings.json:1");
+    terminal.enters("/tools").sees("Bash").sees("Read");
+    terminal.enters("/agents").sees("general-purpose");
+    terminal.enters("/cost").sees("0 tokens read");
+    terminal.enters("/help").sees("/compact").sees("Shift+Tab");
+    terminal.enters("/nonsense").sees("there is no command /nonsense");
+    terminal.enters("/undo").sees("error:");
+    terminal.enters("/exit");
+    assert_eq!(terminal.ends(), 0, "{terminal}");
+}
+
+#[test]
+fn tab_completes_and_a_paste_is_one_text() {
+    let world = World::new().file("src/main.rs", "").file("src/map.rs", "");
+    let model = world.model(Wire::Anthropic, [reply().text("Seen.")]);
+    let mut terminal = world.innerve([]).model(&model).at_terminal();
+    terminal.sees("> ").types("look at @s\t");
+    terminal.shows("the folder", |view| view.contains("> look at @src/"));
+    terminal.types("m\t");
+    terminal.shows("the choices", |view| view.contains("src/main.rs  src/map.rs"));
+    terminal.types("in\t");
+    terminal.shows("the file", |view| view.contains("> look at @src/main.rs"));
+    terminal.types("\u{1b}[200~\nand\nthis\u{1b}[201~");
+    terminal.shows("all lines", |view| view.contains("  and\n  this\n"));
+    terminal.enters("").sees("Seen.");
+    at_rest(&terminal);
+    terminal.types("\u{4}");
+    assert_eq!(terminal.ends(), 0, "{terminal}");
+    assert_eq!(model.request(0).last_words(), "look at @src/main.rs \nand\nthis");
+}
+
+#[test]
+fn a_conversation_is_left_resumed_and_undone() {
+    let world = World::new().file("a.txt", "old\n");
+    let model = world.model(
+        Wire::Anthropic,
+        [
+            reply().uses("Read", json!({ "file_path": "a.txt" })),
+            reply().uses(
+                "Edit",
+                json!({ "file_path": "a.txt", "old_string": "old", "new_string": "new" }),
+            ),
+            reply().text("Changed."),
+            reply().text("Nothing before."),
+            reply().text("Yes, a.txt."),
+        ],
+    );
+    let innerve = world.innerve(["--permission-mode", "acceptEdits"]).model(&model);
+    let mut terminal = innerve.at_terminal();
+    terminal.sees("> ").enters("change it").sees("Changed.");
+    at_rest(&terminal);
+    assert_eq!(world.read("a.txt"), "new\n");
+    terminal.enters("/undo").sees("restores").sees("+old").sees("/undo yes does it");
+    terminal.enters("/undo yes").sees("1 of 1 files changed");
+    assert_eq!(world.read("a.txt"), "old\n");
+    terminal.enters("/clear").sees("a new conversation");
+    terminal.enters("what was before?").sees("Nothing before.");
+    at_rest(&terminal);
+    assert_eq!(model.request(3).messages.len(), 1);
+    terminal.enters("/resume").sees("change it").sees("/resume ID");
+    let logs = world.find("log.jsonl");
+    let first = logs
+        .iter()
+        .find(|log| fs::read_to_string(log).unwrap().contains("change it"))
+        .and_then(|log| log.parent()?.file_name()?.to_str().map(str::to_owned))
+        .unwrap();
+    terminal.enters(&format!("/resume {first}")).sees("back in session");
+    terminal.enters("what did you change?").sees("Yes, a.txt.");
+    at_rest(&terminal);
+    assert!(model.request(4).messages.len() > 5);
+    terminal.enters("/exit");
+    assert_eq!(terminal.ends(), 0, "{terminal}");
+}
+
+#[test]
+fn earlier_texts_come_back_with_the_up_key_also_the_next_time() {
+    let world = World::new();
+    let model = world.model(Wire::Anthropic, [reply().text("One."), reply().text("Two.")]);
+    for answer in ["One.", "Two."] {
+        let mut terminal = world.innerve([]).model(&model).at_terminal();
+        terminal.sees("> ");
+        if answer == "Two." {
+            terminal.presses("\u{1b}[A");
+            terminal.shows("the earlier text", |view| view.contains("> count for me"));
+            terminal.enters("");
+        } else {
+            terminal.enters("count for me");
+        }
+        terminal.sees(answer);
+        at_rest(&terminal);
+        terminal.types("\u{4}");
+        assert_eq!(terminal.ends(), 0, "{terminal}");
+    }
+    assert_eq!(model.request(1).last_words(), "count for me");
+}
+
+#[test]
+fn an_untrusted_workspace_is_asked_about_once_and_colours_can_be_off() {
+    let rules = r#"{ "permissions": { "allow": ["Bash(touch *)"] } }"#;
+    let world = World::new().file(".innerve/settings.json", rules);
+    let model = world.model(Wire::Anthropic, [reply().bash("touch made"), reply().text("Made.")]);
+    let start = || world.innerve([]).model(&model).env("NO_COLOR", "1").at_terminal();
+    let mut terminal = start();
+    terminal.sees("Trust it?").enters("n");
+    terminal.sees("> ").types("\u{4}");
+    assert_eq!(terminal.ends(), 0, "{terminal}");
+    let mut terminal = start();
+    terminal.sees("Trust it?").enters("y");
+    terminal.sees("> ").enters("make it").sees("Made.");
+    at_rest(&terminal);
+    terminal.types("\u{4}");
+    assert_eq!(terminal.ends(), 0, "{terminal}");
+    let raw = String::from_utf8_lossy(&terminal.raw()).into_owned();
+    assert!(!raw.contains("\u{1b}[1m") && !raw.contains("\u{1b}[2m"), "{raw}");
+    let mut terminal = start();
+    terminal.sees("> ").types("\u{4}");
+    assert_eq!(terminal.ends(), 0, "{terminal}");
+    assert!(!terminal.shown().contains("Trust it?"), "{terminal}");
 }

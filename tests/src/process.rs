@@ -153,6 +153,11 @@ impl Innerve {
         Terminal::open(self.command())
     }
 
+    /// Starts it at a terminal of this size.
+    pub fn at_terminal_of(self, columns: u16, rows: u16) -> Terminal {
+        Terminal::of_size(self.command(), columns, rows)
+    }
+
     /// Starts it at a terminal by a shell script, in which `innerve` stands for the program with its arguments.
     pub fn at_terminal_by(self, script: &str) -> Terminal {
         let mut shell = Command::new("sh");

@@ -22,6 +22,7 @@ pub struct Terminal {
     /// How much of the screen earlier waits have seen.
     seen: usize,
     ended: bool,
+    size: (u16, u16),
 }
 
 #[derive(Debug, Default)]
@@ -31,11 +32,15 @@ struct Screen {
 }
 
 impl Terminal {
+    /// Wide enough that no line of a test is wrapped by the terminal.
     pub(crate) fn open(command: Command) -> Self {
+        Self::of_size(command, 200, 60)
+    }
+
+    pub(crate) fn of_size(command: Command, columns: u16, rows: u16) -> Self {
         let mut process =
             UnixProcess::spawn_command(command).expect("the program starts at a terminal");
-        // Wide enough that no line of a test is wrapped by the terminal.
-        process.set_window_size(200, 60).expect("a terminal has a size");
+        process.set_window_size(columns, rows).expect("a terminal has a size");
         let mut display = process.get_raw_handle().expect("the terminal's other end");
         let keyboard = display.try_clone().expect("the terminal's other end");
         let screen: Arc<(Mutex<Screen>, Condvar)> = Arc::default();
@@ -54,7 +59,7 @@ impl Terminal {
                 }
             }
         });
-        Self { process, keyboard, screen, seen: 0, ended: false }
+        Self { process, keyboard, screen, seen: 0, ended: false, size: (columns, rows) }
     }
 
     /// Types text.
@@ -65,7 +70,7 @@ impl Terminal {
 
     /// Types a line.
     pub fn enters(&mut self, line: &str) -> &mut Self {
-        self.types(&format!("{line}\n"))
+        self.types(&format!("{line}\r"))
     }
 
     /// Presses Ctrl-C.
@@ -98,6 +103,43 @@ impl Terminal {
         }
         drop(screen);
         self
+    }
+
+    /// Presses a key by its bytes, such as `"\u{1b}[Z"` for Shift+Tab, and lets it be the only one for a moment: an escape
+    /// byte with other keys right behind it would be another key.
+    pub fn presses(&mut self, key: &str) -> &mut Self {
+        self.types(key);
+        thread::sleep(Duration::from_millis(150));
+        self
+    }
+
+    /// Waits until the screen, as a person would see it now, is like this.
+    ///
+    /// # Panics
+    /// When it is not in time.
+    #[track_caller]
+    pub fn shows(&self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let view = self.view();
+            if wanted(&view) {
+                return view;
+            }
+            assert!(
+                Instant::now() < deadline,
+                "the screen does not show {what}\n── screen\n{view}"
+            );
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// The screen as a person sees it now: what a terminal makes of all bytes so far, without blank lines at its end.
+    pub fn view(&self) -> String {
+        let (columns, rows) = self.size;
+        let mut terminal = vt100::Parser::new(rows, columns, 0);
+        terminal.process(&self.raw());
+        let view = terminal.screen().rows(0, columns).map(|row| row.trim_end().to_owned());
+        view.collect::<Vec<String>>().join("\n").trim_end().to_owned()
     }
 
     /// All that was shown so far, without colours.

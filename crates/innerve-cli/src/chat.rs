@@ -1,21 +1,43 @@
-//! `innerve` without a verb: a conversation, line by line.
+//! `innerve` without a verb: a conversation at the terminal.
 
-use std::io::{self, Write as _};
+mod actions;
+mod asking;
+mod commands;
+mod complete;
+mod editor;
+mod history;
+mod lines;
+mod markdown;
+mod screen;
+mod talk;
+mod trust;
+mod ui;
+
+use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 
-use innerve_agent::{Agent, PastSession};
-use innerve_protocol::ContentBlock;
-
-use crate::args::{OutputFormat, SessionArguments};
-use crate::converse::{follow, resumed};
+use crate::args::SessionArguments;
+use crate::converse::resumed;
 use crate::exit::{Exit, Failure};
-use crate::interrupts::Interrupts;
-use crate::output::{BOLD, DIM, note, warn};
+use crate::output::warn;
 use crate::provider;
 use crate::terminal::Keyboard;
-use crate::wire::{Watch, Workplace};
+use crate::wire::Workplace;
+use asking::OnScreen;
+use talk::Talk;
+use ui::Ui;
 
-/// Talks until the input ends or `/exit`.
+/// What a newcomer reads who has set nothing yet.
+const NO_MODEL: &str = "no model is connected. One of these connects one:
+
+  export ANTHROPIC_API_KEY=…                      Anthropic
+  export OPENAI_BASE_URL=http://localhost:11434/v1 INNERVE_MODEL=NAME
+                                                  any OpenAI-compatible server, such as a local one
+
+Then start innerve again; `innerve doctor` says whether it works.
+To see what innerve does without a model: innerve run";
+
+/// Talks until a person ends it.
 pub(crate) async fn chat(arguments: SessionArguments) -> Result<Exit, Failure> {
     let Some(keyboard) = Keyboard::open() else {
         return Err(Failure::usage(
@@ -23,60 +45,28 @@ pub(crate) async fn chat(arguments: SessionArguments) -> Result<Exit, Failure> {
         ));
     };
     let Some(chosen) = provider::choose(&arguments.model)? else {
-        return Err(Failure::usage(
-            "no model is connected. Set ANTHROPIC_API_KEY, or OPENAI_BASE_URL with --model NAME; \
-             to see what innerve does without one: innerve run",
-        ));
+        return Err(Failure::usage(NO_MODEL));
     };
-    let workplace = Workplace::find(&arguments.policy)?;
+    let mut workplace = Workplace::find(&arguments.policy)?;
+    if trust::asks(&workplace)? {
+        workplace = Workplace::find(&arguments.policy)?;
+    }
     for warning in &workplace.warnings {
         warn(warning);
     }
-    note(&format!(
-        "{BOLD}innerve{BOLD:#} {DIM}{}; /exit or Ctrl-D ends, Ctrl-C stops an answer{DIM:#}",
-        chosen.name
-    ));
-    let resumed = resumed(&workplace, &arguments)?;
-    let id = resumed.as_ref().map(PastSession::id);
-    let env = workplace.session(chosen, &arguments, id.as_deref(), Watch::Nothing)?;
-    let mut reload = workplace.reload(&env.policy, &arguments.policy);
-    let agent = match resumed {
-        None => Agent::start(env),
-        Some(past) => Agent::resume(env, past),
+    let past = resumed(&workplace, &arguments)?;
+    if !draws() {
+        let talk = Talk::begin(workplace, chosen, arguments, past)?;
+        return lines::talk(talk, &keyboard).await;
     }
-    .map_err(|error| Failure::new(error.to_string()))?;
-    let mut interrupts = Interrupts::listen()?;
-    loop {
-        ask_for_line().map_err(|error| Failure::new(format!("standard error failed: {error}")))?;
-        let Some(line) = next_line(&keyboard, &mut interrupts).await else { break };
-        match line.trim() {
-            "" => {}
-            "/exit" | "/quit" => break,
-            task => {
-                reload.look();
-                let mut run = agent.run(vec![ContentBlock::text(task)]);
-                // How one answer ended does not end the conversation.
-                let _exit =
-                    follow(&mut run, OutputFormat::Text, &mut interrupts, &mut reload).await?;
-            }
-        }
-    }
-    for notice in agent.close("prompt_input_exit").await {
-        warn(&notice);
-    }
-    workplace.close();
-    Ok(Exit::Success)
+    let (approver, questions) = OnScreen::new();
+    workplace.ask_by(Arc::new(approver));
+    let talk = Talk::begin(workplace, chosen, arguments, past)?;
+    Ui::open(talk, questions)?.run().await
 }
 
-async fn next_line(keyboard: &Arc<Keyboard>, interrupts: &mut Interrupts) -> Option<String> {
-    tokio::select! {
-        line = keyboard.line() => line,
-        () = interrupts.next() => None,
-    }
-}
-
-fn ask_for_line() -> io::Result<()> {
-    let mut stderr = anstream::stderr();
-    write!(stderr, "{BOLD}> {BOLD:#}")?;
-    stderr.flush()
+/// Whether the terminal can be drawn on.
+fn draws() -> bool {
+    let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
+    !dumb && io::stdin().is_terminal() && io::stdout().is_terminal()
 }

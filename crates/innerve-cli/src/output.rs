@@ -1,6 +1,7 @@
 //! Everything that is printed: answers on standard output, all else on standard error.
 
 mod events;
+mod screen;
 
 use std::io::{self, Write as _};
 
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 use crate::exit::{Exit, Failure};
 
 pub(crate) use events::{JsonEvents, TextEvents};
+pub(crate) use screen::Diverted;
 
 /// Lines of a diff that are shown at most.
 const MAX_DIFF_LINES: usize = 60;
@@ -35,6 +37,9 @@ pub(crate) fn warn(message: &str) {
 
 /// Prints a line on standard error as it is; styles in it vanish where they are not wanted.
 pub(crate) fn note(line: &str) {
+    if screen::takes(line) {
+        return;
+    }
     // Where standard error is gone, nobody can be told so.
     let _gone = writeln!(anstream::stderr(), "{line}");
 }

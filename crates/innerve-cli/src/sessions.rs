@@ -3,7 +3,7 @@
 mod export;
 mod list;
 mod show;
-mod undo;
+pub(crate) mod undo;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -149,6 +149,12 @@ pub(crate) fn latest(sessions: &Path) -> Result<PathBuf, Failure> {
             })
         })
         .ok_or_else(|| Failure::new("there is no earlier session of this directory to go on with"))
+}
+
+/// The sessions that were used last.
+pub(crate) fn recent(sessions: &Path, limit: usize) -> Vec<SessionSummary> {
+    let folders = by_last_use([sessions.to_path_buf()]).into_iter().take(limit);
+    folders.filter_map(|(_, folder)| SessionSummary::read(&folder).ok()).collect()
 }
 
 /// Reads a session that another process may be writing.

@@ -1,6 +1,6 @@
 //! Settings files, the rules in them, and whether the workspace is trusted.
 
-use innerve_permission::{Behavior, Layer, RuleSource};
+use innerve_permission::{Behavior, Layer};
 use innerve_settings::Locations;
 use serde_json::Value;
 
@@ -47,7 +47,7 @@ pub(super) fn look(arguments: &PolicyArguments) -> Vec<Finding> {
                 .mend("innerve rules lint tells them, with what to write instead"),
         );
     }
-    if !loaded.settings.trusted && layers.iter().any(loosens) {
+    if !loaded.settings.trusted && layers.iter().any(settings::loosens) {
         findings.push(
             Finding::note(
                 AREA,
@@ -76,19 +76,4 @@ fn file(layer: &Layer) -> Option<Finding> {
             count(Behavior::Allow)
         ),
     ))
-}
-
-/// Whether a file of the project holds what only counts in a trusted workspace.
-fn loosens(layer: &Layer) -> bool {
-    matches!(layer.source, RuleSource::Project | RuleSource::Local)
-        && [
-            "/permissions/allow",
-            "/permissions/additionalDirectories",
-            "/permissions/defaultMode",
-            "/hooks",
-            "/env",
-            "/mcpServers",
-        ]
-        .iter()
-        .any(|pointer| layer.value.pointer(pointer).is_some())
 }

@@ -1,6 +1,7 @@
 //! `innerve sessions undo`: shows what would change, asks, and gives files their old content back.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use innerve_agent::{FilePlan, Journal, UndoError, UndoOf, UndoPlan, Undoing, Undone};
 use innerve_builtins::Diff;
@@ -44,25 +45,56 @@ pub(super) async fn undo(arguments: &SessionsUndoArguments) -> Result<Exit, Fail
     }
     let turn = plan.turn;
     let all = plan.carry_out(&journal, &HostFiles).await;
-    let done: Vec<&Undone> = all.iter().filter(|undone| undone.is_done()).collect();
-    for undone in &all {
-        if let Some(problem) = &undone.problem {
-            note(&left(&undone.file, &problem.to_string()));
-        }
-    }
-    if !done.is_empty() {
-        let files: Vec<String> =
-            done.iter().map(|undone| format!("`{}`", undone.file.path.display())).collect();
-        let what = if arguments.redo { "made them again" } else { "undid them" };
-        let text = format!(
-            "[The user looked at the changes of turn {turn} and {what}: {}. Read these files again before you rely on them.]",
-            files.join(", ")
-        );
+    tell_problems(&all);
+    let what = if arguments.redo { "made them again" } else { "undid them" };
+    if let Some(text) = for_the_model(turn, what, &all) {
         past.note(text).map_err(|error| Failure::new(error.to_string()))?;
     }
     let rows = all.iter().map(|undone| row(&undone.file, undone.problem.as_ref())).collect();
     let report = Report { turn, dry_run: false, redo: arguments.redo };
-    report.end(arguments.json, rows, done.len(), all.len() - done.len())
+    let done = all.iter().filter(|undone| undone.is_done()).count();
+    report.end(arguments.json, rows, done, all.len() - done)
+}
+
+/// Shows what an undo of the session's last turn would change; gives the number of files.
+pub(crate) fn preview(folder: &Path) -> Result<usize, Failure> {
+    let journal = Journal::new(folder);
+    let plan = UndoPlan::make(&journal, UndoOf::LastTurn).map_err(|error| failure(&error))?;
+    show(&plan, &journal, "turn");
+    Ok(plan.files.iter().filter(|file| !is_left(file)).count())
+}
+
+/// Undoes the session's last turn; gives what the model should know of it.
+pub(crate) async fn carry_out(folder: &Path) -> Result<Option<String>, Failure> {
+    let journal = Journal::new(folder);
+    let plan = UndoPlan::make(&journal, UndoOf::LastTurn).map_err(|error| failure(&error))?;
+    let turn = plan.turn;
+    let all = plan.carry_out(&journal, &HostFiles).await;
+    tell_problems(&all);
+    let done = all.iter().filter(|undone| undone.is_done()).count();
+    note(&format!("{done} of {} files changed", all.len()));
+    Ok(for_the_model(turn, "undid them", &all))
+}
+
+fn tell_problems(all: &[Undone]) {
+    for undone in all {
+        if let Some(problem) = &undone.problem {
+            note(&left(&undone.file, &problem.to_string()));
+        }
+    }
+}
+
+/// What the model should know; nothing if no file was changed.
+fn for_the_model(turn: u64, what: &str, all: &[Undone]) -> Option<String> {
+    let done = all.iter().filter(|undone| undone.is_done());
+    let files: Vec<String> =
+        done.map(|undone| format!("`{}`", undone.file.path.display())).collect();
+    (!files.is_empty()).then(|| {
+        format!(
+            "[The user looked at the changes of turn {turn} and {what}: {}. Read these files again before you rely on them.]",
+            files.join(", ")
+        )
+    })
 }
 
 fn failure(error: &UndoError) -> Failure {

@@ -1,0 +1,151 @@
+//! The conversation that a chat is in, and how it is left for another one.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use innerve_agent::{Agent, PastSession, Run, SessionEnv};
+use innerve_protocol::ContentBlock;
+
+use crate::args::SessionArguments;
+use crate::exit::Failure;
+use crate::output::warn;
+use crate::provider::Chosen;
+use crate::sessions;
+use crate::wire::{Reload, Watch, Workplace};
+
+/// An agent, and all that another one can be made of.
+pub(super) struct Talk {
+    pub(super) workplace: Workplace,
+    arguments: SessionArguments,
+    chosen: Chosen,
+    agent: Option<Agent>,
+    pub(super) reload: Option<Reload>,
+    /// What the model is told with the next text.
+    notes: Vec<ContentBlock>,
+    has_said: bool,
+}
+
+impl Talk {
+    /// Begins a conversation, or goes on with `past`.
+    pub(super) fn begin(
+        workplace: Workplace,
+        chosen: Chosen,
+        arguments: SessionArguments,
+        past: Option<PastSession>,
+    ) -> Result<Self, Failure> {
+        let mut talk = Self {
+            workplace,
+            arguments,
+            chosen,
+            agent: None,
+            reload: None,
+            notes: Vec::new(),
+            has_said: false,
+        };
+        talk.open(past)?;
+        Ok(talk)
+    }
+
+    fn open(&mut self, past: Option<PastSession>) -> Result<(), Failure> {
+        let id = past.as_ref().map(PastSession::id);
+        let chosen =
+            Chosen { model: Arc::clone(&self.chosen.model), name: self.chosen.name.clone() };
+        let env = self.workplace.session(chosen, &self.arguments, id.as_deref(), Watch::Nothing)?;
+        let agent = match past {
+            None => Agent::start(env),
+            Some(past) => Agent::resume(env, past),
+        }
+        .map_err(|error| Failure::new(error.to_string()))?;
+        self.reload = Some(self.workplace.reload(agent.env(), &self.arguments.policy));
+        self.agent = Some(agent);
+        Ok(())
+    }
+
+    /// What the agent is built from; `None` only when the last change of conversations failed.
+    pub(super) fn env(&self) -> Option<&Arc<SessionEnv>> {
+        self.agent.as_ref().map(Agent::env)
+    }
+
+    /// The model's name.
+    pub(super) fn model(&self) -> &str {
+        &self.chosen.name
+    }
+
+    /// Says something to the model.
+    pub(super) fn say(&mut self, text: &str) -> Option<Run> {
+        self.has_said = true;
+        let notes = std::mem::take(&mut self.notes);
+        let agent = self.agent.as_ref()?;
+        Some(agent.run_with(vec![ContentBlock::text(text)], notes))
+    }
+
+    /// Whether anything was said.
+    pub(super) fn has_said(&self) -> bool {
+        self.has_said
+    }
+
+    /// Puts a summary in place of the conversation.
+    pub(super) fn compact(&self, keep: &str) -> Option<Run> {
+        Some(self.agent.as_ref()?.compact(keep))
+    }
+
+    /// Has the model told this with the next text.
+    pub(super) fn note(&mut self, text: String) {
+        self.notes.push(ContentBlock::text(text));
+    }
+
+    /// Looks whether settings have changed.
+    pub(super) async fn look(&mut self) {
+        if let Some(reload) = &mut self.reload {
+            reload.look().await;
+        }
+    }
+
+    /// Leaves this conversation for a new one.
+    pub(super) async fn clear(&mut self) -> Result<(), Failure> {
+        self.leave("clear").await;
+        self.open(None)
+    }
+
+    /// Leaves this conversation for an earlier one.
+    pub(super) async fn resume(&mut self, id: &str) -> Result<(), Failure> {
+        let folder = sessions::find(&self.workplace.sessions, id)?;
+        if self.env().is_some_and(|env| env.folder == folder) {
+            return Err(Failure::usage("that is the session that you are in"));
+        }
+        let past = sessions::take(&folder)?;
+        self.leave("resume").await;
+        self.open(Some(past))
+    }
+
+    /// Goes on with another model.
+    pub(super) async fn switch_model(&mut self, name: &str) -> Result<(), Failure> {
+        let Some(folder) = self.env().map(|env| env.folder.clone()) else {
+            return self.open(None);
+        };
+        name.clone_into(&mut self.chosen.name);
+        self.leave("other").await;
+        self.open(Some(sessions::take(&folder)?))
+    }
+
+    async fn leave(&mut self, why: &str) {
+        self.reload = None;
+        if let Some(agent) = self.agent.take() {
+            for notice in agent.close(why).await {
+                warn(&notice);
+            }
+        }
+        self.workplace.end_servers().await;
+    }
+
+    /// Ends it all.
+    pub(super) async fn end(mut self) {
+        self.leave("prompt_input_exit").await;
+        self.workplace.close();
+    }
+
+    /// The folder of the session.
+    pub(super) fn folder(&self) -> Option<&Path> {
+        self.env().map(|env| env.folder.as_path())
+    }
+}

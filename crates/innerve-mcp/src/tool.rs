@@ -96,7 +96,8 @@ fn build(
         let mut builder = ToolBuilder::raw(name.clone(), schema)
             .description(cut(words.as_deref().unwrap_or_default(), MAX_DESCRIPTION))
             .search_hint(cut(hint, MAX_HINT))
-            .result_limit(ResultLimit::Declared(limit));
+            .result_limit(ResultLimit::Declared(limit))
+            .judged_by_input();
         if hints.read_only {
             builder = builder.read_only();
         } else if !hints.destructive {

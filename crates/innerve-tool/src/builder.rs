@@ -35,6 +35,7 @@ pub struct ToolBuilder {
     defer: bool,
     always_load: bool,
     interaction: bool,
+    judged: bool,
     search_hint: String,
     limit: ResultLimit,
     need: Need,
@@ -52,6 +53,7 @@ impl ToolBuilder {
             defer: false,
             always_load: false,
             interaction: false,
+            judged: false,
             search_hint: String::new(),
             limit: ResultLimit::Chars(DEFAULT_RESULT_CHARS),
             need: Need::Always,
@@ -99,6 +101,13 @@ impl ToolBuilder {
     pub fn interactive(mut self) -> Self {
         self.interaction = true;
         self.need = Need::Interaction;
+        self
+    }
+
+    /// Tells a classifier the whole input as JSON, so that it can judge calls in mode `auto`. Default: no, a person is asked.
+    #[must_use]
+    pub fn judged_by_input(mut self) -> Self {
+        self.judged = true;
         self
     }
 
@@ -197,6 +206,10 @@ impl Tool for RawTool {
 
     fn result_limit(&self) -> ResultLimit {
         self.settings.limit
+    }
+
+    fn classifier_input(&self, input: &Value) -> String {
+        if self.settings.judged { input.to_string() } else { String::new() }
     }
 
     fn requires_user_interaction(&self) -> bool {

@@ -39,6 +39,16 @@ fn i2_read_only_grants_no_permission() {
 }
 
 #[test]
+fn a_tool_that_lets_itself_be_judged_tells_its_whole_input() {
+    let tool = ToolBuilder::raw("mcp__desk__send", json!({ "type": "object" }))
+        .judged_by_input()
+        .build(|_, _| async { Ok("sent".into()) })
+        .unwrap();
+    let input = json!({ "to": "ada", "text": "line\nline" });
+    assert_eq!(tool.classifier_input(&input), r#"{"to":"ada","text":"line\nline"}"#);
+}
+
+#[test]
 fn an_interactive_tool_needs_a_person_whatever_is_allowed() {
     let tool = ToolBuilder::raw("Question", json!({ "type": "object" }))
         .interactive()

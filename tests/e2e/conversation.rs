@@ -427,3 +427,19 @@ fn a_recording_of_version_1_still_plays() {
     assert_eq!(ended.stdout(), "Changed.\n");
     assert_eq!(world.read("a.txt"), "one\n2\n");
 }
+
+#[test]
+fn f65_the_model_s_own_words_stay_in_the_transcript_and_the_derived_path_is_read() {
+    let world = World::new();
+    let home = world.root().join("home");
+    std::fs::create_dir_all(&home).unwrap();
+    std::fs::write(home.join("a.txt"), "at home\n").unwrap();
+    let read = reply().uses("Read", json!({ "file_path": "~/a.txt" }));
+    let model = world.model(Wire::Anthropic, [read, reply().text("Read.")]);
+    let allow = format!("Read(/{}/**)", home.display());
+    world.innerve(["run", "read it"]).args(["--allow", &allow]).model(&model).run().exits(0);
+    let last = model.request(1);
+    assert!(last.result_texts()[0].contains("at home"), "{:?}", last.result_texts());
+    let sent = last.messages.iter().flat_map(innerve_protocol::Message::tool_uses).next().unwrap();
+    assert_eq!(sent.input, json!({ "file_path": "~/a.txt" }));
+}

@@ -57,7 +57,7 @@ fn image() -> ContentBlock {
 }
 
 #[test]
-fn a_bash_result_of_30_000_characters_stays_and_one_more_is_saved() {
+fn f90_a_bash_result_of_30_000_characters_stays_and_one_more_is_saved() {
     let bash = Limit::of_tool(30_000);
     check_inline(bash, "x".repeat(30_000));
     check_persisted(bash, &"x".repeat(30_001));
@@ -70,7 +70,7 @@ fn characters_are_counted_and_not_bytes() {
 }
 
 #[test]
-fn what_a_tool_asks_for_is_capped() {
+fn f91_what_a_tool_asks_for_is_capped() {
     let edit = Limit::of_tool(100_000);
     assert_eq!(edit.chars(), Some(50_000));
     check_inline(edit, "x".repeat(50_000));
@@ -86,12 +86,12 @@ fn a_servers_declaration_wins_over_the_cap_up_to_one_of_its_own() {
 }
 
 #[test]
-fn a_tool_that_bounds_itself_is_left_alone() {
+fn f92_a_tool_that_bounds_itself_is_left_alone() {
     check_inline(Limit::UNLIMITED, "x".repeat(120_000));
 }
 
 #[test]
-fn an_empty_result_says_so() {
+fn f96_an_empty_result_says_so() {
     let blank_blocks = vec![ContentBlock::text(" "), ContentBlock::text("\n")];
     for content in [
         ToolResultContent::Absent,

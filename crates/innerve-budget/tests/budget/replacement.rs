@@ -60,7 +60,7 @@ fn lengths(messages: &[Message]) -> Vec<usize> {
 }
 
 #[test]
-fn the_earliest_of_five_equal_results_is_replaced_and_that_is_enough() {
+fn f93_the_earliest_of_five_equal_results_is_replaced_and_that_is_enough() {
     let messages = check(round("a", &[45_000; 5]), &["a_0"]);
     let lengths = lengths(&messages);
     assert!(lengths[0] < 3_000 && lengths.iter().sum::<usize>() <= BUDGET, "{lengths:?}");
@@ -97,7 +97,7 @@ fn adjacent_user_messages_count_together() {
 }
 
 #[test]
-fn what_is_sent_later_has_the_same_bytes() {
+fn i12_f93_what_is_sent_later_has_the_same_bytes() {
     let store = MemoryStore::new(u64::MAX);
     let mut state = ReplacementState::new();
     let original = round("a", &[45_000; 5]);
@@ -113,7 +113,7 @@ fn what_is_sent_later_has_the_same_bytes() {
 }
 
 #[test]
-fn what_was_sent_in_full_is_never_replaced() {
+fn f94_what_was_sent_in_full_is_never_replaced() {
     let store = MemoryStore::new(u64::MAX);
     let mut state = ReplacementState::new();
     let mut messages = round("a", &[50_000; 4]);
@@ -171,7 +171,7 @@ fn what_cannot_be_saved_stays_and_is_frozen() {
 }
 
 #[test]
-fn a_resumed_session_sends_the_same_bytes_without_reading_files() {
+fn i12_f95_a_resumed_session_sends_the_same_bytes_without_reading_files() {
     let store = MemoryStore::new(u64::MAX);
     let mut state = ReplacementState::new();
     let original = [round("a", &[45_000; 5]), round("b", &[10])].concat();

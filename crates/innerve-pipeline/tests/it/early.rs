@@ -43,7 +43,7 @@ async fn an_unknown_tool_is_answered_with_the_nearest_name() {
 }
 
 #[tokio::test]
-async fn a_former_name_runs_the_tool() {
+async fn f61_a_former_name_runs_the_tool() {
     let bench = Bench::new(Probe::default());
     let settled = bench.call("Task", json!({ "path": "a" })).await;
     assert!(!settled.result.failed());
@@ -70,7 +70,7 @@ async fn i3_a_removed_tool_is_refused_by_the_rule_that_removed_it() {
 }
 
 #[tokio::test]
-async fn an_aborted_turn_starts_nothing() {
+async fn f62_an_aborted_turn_starts_nothing() {
     let (bench, hooks, person) = watched(Probe::asking());
     bench.turn.cancellation.cancel();
     let settled = bench.path("a").await;
@@ -93,7 +93,7 @@ async fn i7_input_that_is_no_json_is_answered_in_the_api_s_own_form() {
 }
 
 #[tokio::test]
-async fn every_schema_issue_is_listed_and_no_hook_fires() {
+async fn f64_every_schema_issue_is_listed_and_no_hook_fires() {
     let (bench, hooks, person) = watched(Probe::asking());
     let settled = bench.call("Agent", json!({ "paht": "a", "model": 5 })).await;
     check_failed(&settled, Step::Parse, "invalid_input");
@@ -110,7 +110,7 @@ async fn every_schema_issue_is_listed_and_no_hook_fires() {
 }
 
 #[tokio::test]
-async fn a_deferred_tool_s_guessed_parameters_are_answered_with_the_way_to_its_schema() {
+async fn f63_a_deferred_tool_s_guessed_parameters_are_answered_with_the_way_to_its_schema() {
     let mut bench = Bench::new(Probe { deferred: true, ..Probe::default() });
     let hint = "ToolSearch with query \"select:Agent\"";
     assert!(text(&bench.call("Agent", json!({})).await).contains(hint));
@@ -128,7 +128,7 @@ async fn what_makes_no_sense_ends_before_anybody_is_asked() {
 }
 
 #[tokio::test]
-async fn hooks_rules_and_the_tool_see_the_derived_fields() {
+async fn f65_hooks_rules_and_the_tool_see_the_derived_fields() {
     let (bench, hooks, person) = watched(Probe::asking());
     let settled = bench.path("~/a").await;
     assert!(!settled.result.failed());

@@ -55,7 +55,7 @@ impl Tool for SwitchedOff {
 }
 
 #[tokio::test]
-async fn an_internal_field_is_removed_before_anything_reads_the_input() {
+async fn f66_an_internal_field_is_removed_before_anything_reads_the_input() {
     let hooks = Hooks::new(|event| {
         let mut input = event.fields.get("tool_input").cloned().unwrap_or_default();
         input["_simulatedSedEdit"] = json!({ "path": "/etc/passwd" });
@@ -84,7 +84,7 @@ async fn an_internal_field_is_removed_before_anything_reads_the_input() {
 }
 
 #[tokio::test]
-async fn a_former_name_of_a_tool_that_is_switched_off_still_runs_it() {
+async fn f61_a_former_name_of_a_tool_that_is_switched_off_still_runs_it() {
     let probe = SwitchedOff::default();
     let ran = Arc::clone(&probe.0);
     let builtins = vec![erase(probe).unwrap()];

@@ -18,7 +18,7 @@ fn never() -> Probe {
 }
 
 #[tokio::test]
-async fn i11_a_panic_in_the_call_gives_one_error_result_without_its_text() {
+async fn i11_f71_a_panic_in_the_call_gives_one_error_result_without_its_text() {
     let bench = Bench::new(Probe::doing(|_| async { panic!("{SECRET}") }));
     let settled = bench.path("a").await;
     assert!(settled.result.failed());

@@ -71,18 +71,23 @@ Examples:
   cargo xtask test tour --update";
 
 const FUZZ: &str = "\
-Draws random commands, has real bash run them among stub programs, and compares what it ran and wrote with the analysis.
+bash: draws random commands, has real bash run them among stub programs, and compares what it ran and wrote with the
+analysis. Stops at the first command of which the analyzer misses something, made as short as possible. Needs bash 5.2.
+
+kill: starts the built program against a scripted model, kills it by `kill -9` at random moments and resumes it. Stops
+when a finished result is lost, something is run twice without a word, or a request is not valid.
 
 Usage: cargo xtask fuzz bash --seconds N [--seed S]
+       cargo xtask fuzz kill --kills N [--seed S]
 
   --seconds N   how long
-  --seed S      a number that gives the same commands again; without it, one of this moment
-
-Stops at the first command of which the analyzer misses something, made as short as possible. Needs bash 5.2.
+  --kills N     how often
+  --seed S      a number that gives the same commands or moments again; without it, one of this moment
 
 Examples:
   cargo xtask fuzz bash --seconds 600
-  cargo xtask fuzz bash --seconds 60 --seed 20260";
+  cargo xtask fuzz bash --seconds 60 --seed 20260
+  cargo xtask fuzz kill --kills 200";
 
 const BENCH: &str = "\
 Measures, in release mode, on a machine that should do nothing else; fails when a figure is over its bound.
@@ -151,6 +156,8 @@ pub(crate) enum Request {
     Test(Options),
     /// `fuzz bash`.
     FuzzBash(Hunt),
+    /// `fuzz kill`.
+    FuzzKill(Kills),
     /// `bench`.
     Bench(bench::Options),
     /// `dist`.
@@ -175,6 +182,15 @@ pub(crate) struct Options {
     pub(crate) filter: Option<String>,
     /// What happens to a snapshot that differs.
     pub(crate) snapshots: Snapshots,
+}
+
+/// The arguments of `fuzz kill`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kills {
+    /// How often.
+    pub(crate) kills: u64,
+    /// The moments.
+    pub(crate) seed: Option<u64>,
 }
 
 /// The arguments of `fuzz bash`.
@@ -226,7 +242,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Request, String> {
             )),
         },
         "test" => test_options(&rest).map(Request::Test),
-        "fuzz" => hunt(&rest).map(Request::FuzzBash),
+        "fuzz" => fuzz(&rest),
         "bench" => bench_options(&rest).map(Request::Bench),
         "dist" => match rest.first() {
             None => Ok(Request::Dist),
@@ -299,26 +315,40 @@ fn release_options(words: &[&str]) -> Result<release::Options, String> {
     }
 }
 
-fn hunt(words: &[&str]) -> Result<Hunt, String> {
+fn fuzz(words: &[&str]) -> Result<Request, String> {
+    match words.split_first() {
+        Some((&"bash", flags)) => {
+            let (seconds, seed) = numbers("bash", "--seconds", flags)?;
+            Ok(Request::FuzzBash(Hunt { seconds, seed }))
+        }
+        Some((&"kill", flags)) => {
+            let (kills, seed) = numbers("kill", "--kills", flags)?;
+            Ok(Request::FuzzKill(Kills { kills, seed }))
+        }
+        Some(_) | None => Err("`bash` and `kill` are what can be fuzzed".to_owned()),
+    }
+}
+
+/// The number behind a flag that must be there, and the seed.
+fn numbers(verb: &str, needed: &str, flags: &[&str]) -> Result<(u64, Option<u64>), String> {
     let number = |flag: &str, value: &str| {
         value.parse().map_err(|_| format!("`{value}` behind `{flag}` is not a number"))
     };
-    let (mut seconds, mut seed) = (None, None);
-    let Some(("bash", flags)) = words.split_first().map(|(first, rest)| (*first, rest)) else {
-        return Err("`bash` is what can be fuzzed".to_owned());
-    };
+    let (mut count, mut seed) = (None, None);
     for pair in flags.chunks(2) {
         match pair {
-            ["--seconds", value] => seconds = Some(number("--seconds", value)?),
+            [flag, value] if *flag == needed => count = Some(number(needed, value)?),
             ["--seed", value] => seed = Some(number("--seed", value)?),
-            [flag @ ("--seconds" | "--seed")] => {
+            [flag] if *flag == needed || *flag == "--seed" => {
                 return Err(format!("a number is missing behind `{flag}`"));
             }
-            words => return Err(unexpected(words.first().unwrap_or(&"fuzz"), "fuzz bash")),
+            words => {
+                let word = words.first().unwrap_or(&"fuzz");
+                return Err(unexpected(word, &format!("fuzz {verb}")));
+            }
         }
     }
-    let seconds = seconds.ok_or("`--seconds N` is missing")?;
-    Ok(Hunt { seconds, seed })
+    Ok((count.ok_or_else(|| format!("`{needed} N` is missing"))?, seed))
 }
 
 fn unexpected(word: &str, verb: &str) -> String {
@@ -412,6 +442,8 @@ mod tests {
             ("fuzz bash --seconds soon", "`soon`"),
             ("fuzz bash --seconds", "`--seconds`"),
             ("fuzz bash --hours 1", "`--hours`"),
+            ("fuzz kill", "`--kills N`"),
+            ("fuzz kill --seconds 1", "`--seconds`"),
         ] {
             let complaint = parse_line(line).expect_err(line);
             assert!(complaint.contains(word), "{line}: {complaint}");

@@ -1,8 +1,8 @@
-//! `cargo xtask fuzz bash`: the differential test of the analyzer, for as long as one likes.
+//! `cargo xtask fuzz bash`: the differential test of the analyzer, for as long as one likes. `fuzz kill`: runs that are killed.
 
 use xshell::{Shell, cmd};
 
-use crate::args::Hunt;
+use crate::args::{Hunt, Kills};
 use crate::cargo::plain;
 use crate::steps::{Done, Steps};
 
@@ -14,6 +14,20 @@ pub(crate) fn bash(shell: &Shell, hunt: Hunt, steps: &mut Steps) {
         plain(cmd!(
             shell,
             "cargo test --quiet --package innerve-bash --test oracle -- --exact commands_are_covered_for_as_long_as_asked"
+        ))
+        .run()?;
+        Ok(Done::Passed)
+    });
+}
+
+/// Runs the harness that kills the program, as often as one likes.
+pub(crate) fn kill(shell: &Shell, kills: Kills, steps: &mut Steps) {
+    let _kills = shell.push_env("INNERVE_KILLS", kills.kills.to_string());
+    let _seed = kills.seed.map(|seed| shell.push_env("INNERVE_KILL_SEED", seed.to_string()));
+    steps.run("fuzz: kill", || {
+        plain(cmd!(
+            shell,
+            "cargo test --quiet --package innerve-tests --test e2e -- --nocapture kills::"
         ))
         .run()?;
         Ok(Done::Passed)

@@ -65,6 +65,7 @@ fn run(request: &Request) -> Result<bool> {
         Request::Lint(mode) => lint::run(&shell, &workspace, *mode, &mut steps),
         Request::Test(options) => test::run(&shell, &workspace, options, &mut steps),
         Request::FuzzBash(hunt) => fuzz::bash(&shell, *hunt, &mut steps),
+        Request::FuzzKill(kills) => fuzz::kill(&shell, *kills, &mut steps),
         Request::Bench(options) => bench::run(&shell, &workspace, options, &mut steps),
         Request::Dist => dist::run(&shell, &workspace, &mut steps),
         Request::Release(options) => release::run(&shell, &workspace, options, &mut steps),

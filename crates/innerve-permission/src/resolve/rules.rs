@@ -298,7 +298,21 @@ fn of_contents<'a>(call: Call<'a>, behavior: Behavior, path: &PathTarget) -> Fou
     Found::maybe(found)
 }
 
-/// Words that look like paths in a command whose reads are not known in full, such as `rev:path` of git.
+/// Commands of git that print what is in the files that they name (git documentation).
+const GIT_PRINTS: &[&str] = &[
+    "annotate",
+    "archive",
+    "blame",
+    "cat-file",
+    "diff",
+    "format-patch",
+    "grep",
+    "log",
+    "show",
+    "stash",
+];
+
+/// Words that look like paths in a command whose reads are not known in full, such as `rev:path` and `diff path` of git.
 fn of_mentions<'a>(call: Call<'a>, behavior: Behavior, part: &Part) -> Found<'a> {
     let is_git = part
         .argv
@@ -308,12 +322,21 @@ fn of_mentions<'a>(call: Call<'a>, behavior: Behavior, part: &Part) -> Found<'a>
     if part.neutral || (part.complete && !is_git) {
         return Found::default();
     }
-    let words = part.argv.iter().skip(1).flatten().map(String::as_str);
-    let words = words.filter(|word| !part.complete || word.contains(':'));
+    let words = || part.argv.iter().skip(1).flatten().map(String::as_str);
+    let prints = is_git && words().any(|word| GIT_PRINTS.contains(&word));
+    let words = words().filter(|word| !part.complete || prints || word.contains(':'));
+    // `git -C dir` names its files from there.
+    let moved = part.targets.iter().filter(|_| is_git).filter_map(|target| match target {
+        Target::Read(path) => path.real.as_deref(),
+        Target::Write(_) | Target::Delete(_) | Target::Host(_) | Target::Agent(_) => None,
+    });
+    let bases: Vec<&Path> =
+        std::iter::once(part.cwd.as_deref().unwrap_or(&call.policy.cwd)).chain(moved).collect();
     let rule = words.flat_map(search::path_like).find_map(|word| {
-        let cwd = part.cwd.as_deref().unwrap_or(&call.policy.cwd);
-        let path = call.lexical_path(word, cwd)?;
-        search::path_rule(call, behavior, &path)
+        bases.iter().find_map(|base| {
+            let path = call.lexical_path(word, base)?;
+            search::path_rule(call, behavior, &path)
+        })
     });
     Found::maybe(rule)
 }

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use innerve_bash::{
-    Analysis, Assignment, Class, Command, Effect, Effects, RedirectionKind, Word, analyze,
-    analyze_in,
+    Analysis, Assignment, Class, Command, Effect, Effects, RedirectionKind, Word, WordPart,
+    analyze, analyze_in,
 };
 
 use super::walk::Walk;
@@ -130,6 +130,9 @@ fn build(command: &Command, site: Site<'_>) -> Part {
         Some("popd") => vec![Target::Read(PathTarget::unknown("popd"))],
         Some(_) | None => touched(command, &argv, site),
     };
+    if !command.complete && targets.is_empty() {
+        targets.extend(named_by_patterns(command, &argv, site));
+    }
     let descent = descend(&argv, &mut targets, site);
     let assignments = command
         .assignments
@@ -156,6 +159,19 @@ fn build(command: &Command, site: Site<'_>) -> Part {
         judge_git(command, &mut part, site.place);
     }
     part
+}
+
+/// The files that the patterns among the words of a program name, whatever it does with them: it may read them.
+fn named_by_patterns(command: &Command, argv: &[Option<String>], site: Site<'_>) -> Vec<Target> {
+    let patterns = command.argv.iter().zip(argv).skip(1).filter_map(|(word, value)| match word {
+        Word::Dynamic(dynamic) if value.is_none() => dynamic
+            .parts
+            .iter()
+            .all(|part| matches!(part, WordPart::Literal(_) | WordPart::Glob(_)))
+            .then(|| site.shape(word)),
+        Word::Dynamic(_) | Word::Literal(_) => None,
+    });
+    patterns.flat_map(|shape| site.unknown(&shape, Target::Read)).collect()
 }
 
 /// How far the command reads directories. A search that names none reads the current one.

@@ -18,6 +18,7 @@ Verbs:
                           random commands: the analyzer's word against what bash does
   bench [SUBJECT]… [--json FILE] [--against REV]
                           what innerve costs, each figure with its bound
+  package                 packs every crate, builds it from the packed file, and has another program use one
   release [CRATE LEVEL] [--check] [--baseline REV]
                           what must hold before a crate is published; then its commit and tag
   dist                    an archive with the program, completions, manual page and licences, and its checksum
@@ -36,7 +37,7 @@ Runs what a change must pass, step by step, and ends with a table of the steps a
 Usage: cargo xtask ci
 
 Steps: the lockfile is current; `lint`; `test`; documentation with warnings denied; every feature of every library
-alone, and none; bans, licences and sources by cargo-deny where that is installed.
+alone, and none; `package`; bans, licences and sources by cargo-deny where that is installed.
 
 Example:
   CI=1 cargo xtask ci     with the `ci` profile of .config/nextest.toml";
@@ -132,6 +133,15 @@ Examples:
   cargo xtask release innerve-bash minor --check
   cargo xtask release innerve-bash minor";
 
+const PACKAGE: &str = "\
+Packs every crate that is published and builds it from the packed file, each against the packed files of those below it;
+then compiles the program in tests/downstream, outside of the workspace, against the packed permission engine, and runs it.
+
+Usage: cargo xtask package
+
+Example:
+  cargo xtask package";
+
 const DIST: &str = "\
 Builds the program for this machine, optimized and stripped, and packs it into target/dist/out.
 
@@ -162,6 +172,8 @@ pub(crate) enum Request {
     Bench(bench::Options),
     /// `dist`.
     Dist,
+    /// `package`.
+    Package,
     /// `release`.
     Release(release::Options),
 }
@@ -227,6 +239,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Request, String> {
         "test" if wants_help => Ok(Request::Help(TEST)),
         "fuzz" if wants_help => Ok(Request::Help(FUZZ)),
         "bench" if wants_help => Ok(Request::Help(BENCH)),
+        "package" if wants_help => Ok(Request::Help(PACKAGE)),
         "dist" if wants_help => Ok(Request::Help(DIST)),
         "release" if wants_help => Ok(Request::Help(RELEASE)),
         "ci" => match rest.first() {
@@ -244,6 +257,10 @@ pub(crate) fn parse(words: &[String]) -> Result<Request, String> {
         "test" => test_options(&rest).map(Request::Test),
         "fuzz" => fuzz(&rest),
         "bench" => bench_options(&rest).map(Request::Bench),
+        "package" => match rest.first() {
+            None => Ok(Request::Package),
+            Some(word) => Err(unexpected(word, "package")),
+        },
         "dist" => match rest.first() {
             None => Ok(Request::Dist),
             Some(word) => Err(unexpected(word, "dist")),
@@ -403,6 +420,7 @@ mod tests {
             ("bench --help", BENCH),
             ("release --help", RELEASE),
             ("dist -h", DIST),
+            ("package --help", PACKAGE),
         ] {
             assert_eq!(parse_line(line), Ok(Request::Help(text)), "{line}");
             assert!(text.contains("Example"), "{line} shows an example");
@@ -430,6 +448,7 @@ mod tests {
             ("test --slow", "`--slow`"),
             ("test one two", "`two`"),
             ("dist now", "`now`"),
+            ("package all", "`all`"),
             ("release", "`--check`"),
             ("release innerve-bash", "`innerve-bash`"),
             ("release innerve-bash huge", "`huge`"),

@@ -6,7 +6,7 @@ use crate::args::{Mode, Options};
 use crate::cargo::plain;
 use crate::steps::{Done, Steps};
 use crate::workspace::{Package, Workspace};
-use crate::{lint, test};
+use crate::{lint, package, test};
 
 /// Runs all steps; a failed one does not stop the rest.
 pub(crate) fn run(shell: &Shell, workspace: &Workspace, steps: &mut Steps) {
@@ -38,6 +38,7 @@ pub(crate) fn run(shell: &Shell, workspace: &Workspace, steps: &mut Steps) {
             );
         }
     }
+    package::run(shell, workspace, steps);
     steps.run("deny", || deny(shell));
 }
 

@@ -1,4 +1,4 @@
-//! Automation of the workspace: `cargo xtask ci|test|lint|fuzz|bench|release|dist`.
+//! Automation of the workspace: `cargo xtask ci|test|lint|fuzz|bench|package|release|dist`.
 //!
 //! One module per verb, one module per check under `lint`. Nothing here is needed to build or to use innerve.
 #![expect(
@@ -14,6 +14,7 @@ mod ci;
 mod dist;
 mod fuzz;
 mod lint;
+mod package;
 mod release;
 mod steps;
 mod test;
@@ -68,6 +69,7 @@ fn run(request: &Request) -> Result<bool> {
         Request::FuzzKill(kills) => fuzz::kill(&shell, *kills, &mut steps),
         Request::Bench(options) => bench::run(&shell, &workspace, options, &mut steps),
         Request::Dist => dist::run(&shell, &workspace, &mut steps),
+        Request::Package => package::run(&shell, &workspace, &mut steps),
         Request::Release(options) => release::run(&shell, &workspace, options, &mut steps),
         Request::Help(text) => println!("{text}"),
     }

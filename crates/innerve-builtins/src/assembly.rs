@@ -77,7 +77,7 @@ pub fn builtins(host: &Host) -> Result<Vec<Arc<dyn DynTool>>, DefinitionError> {
         confinement,
     } = host.clone();
     #[cfg(not(feature = "web"))]
-    let _ = (small_model, searcher);
+    drop((small_model, searcher));
     let shell = || {
         let (processes, spool) = (Arc::clone(&processes), Arc::clone(&spool));
         let shell = BashTool::new(processes, spool, Arc::clone(&clock), bash.clone());

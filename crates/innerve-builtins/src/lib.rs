@@ -20,6 +20,8 @@ pub mod plan;
 pub mod question;
 #[cfg(feature = "read")]
 pub mod read;
+#[cfg(feature = "sandbox")]
+pub mod sandbox;
 #[cfg(feature = "task")]
 pub mod task;
 #[cfg(feature = "todo")]
@@ -74,6 +76,7 @@ mod schema;
 #[cfg(any(feature = "grep", feature = "glob"))]
 #[cfg_attr(not(feature = "grep"), expect(dead_code, reason = "Glob disregards ignore files"))]
 mod search;
+pub mod show;
 #[cfg(any(feature = "read", feature = "edit", feature = "write"))]
 #[cfg_attr(not(feature = "edit"), expect(dead_code, reason = "Edit alone needs all of it"))]
 mod text;

@@ -8,6 +8,7 @@ mod output;
 mod pool;
 pub mod port;
 mod schema;
+pub mod show;
 mod tool;
 
 pub use builder::ToolBuilder;

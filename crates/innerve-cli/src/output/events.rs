@@ -3,16 +3,15 @@
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;
 
+use anstyle::Style;
 use innerve_agent::{AgentEvent, Compaction, RunSummary, TerminalReason, ToolReport};
-use innerve_builtins::Diff;
+use innerve_builtins::show;
 use innerve_pipeline::Outcome;
 use innerve_protocol::{ToolUse, ToolUseId};
+use innerve_tool::show::{RowKind, is_put_away};
 use serde_json::{Value, json};
 
-use super::{BOLD, DIM, GREEN, RED, YELLOW, diff_lines, headline, note, plain, print_json, warn};
-
-/// Lines of a command's output that are shown.
-const MAX_EXCERPT_LINES: usize = 5;
+use super::{BOLD, DIM, GREEN, RED, YELLOW, headline, note, plain, print_json, warn};
 
 /// Shows a run to a person: the model's words on standard output, what it does on standard error.
 pub(crate) struct TextEvents {
@@ -180,23 +179,15 @@ impl TextEvents {
 }
 
 fn started(mark: &str, tool_use: &ToolUse) -> String {
-    format!("{mark} {BOLD}{}{BOLD:#} {}", plain(&tool_use.name), describe(&tool_use.input))
-}
-
-/// The part of an input that says most.
-pub(crate) fn describe(input: &Value) -> String {
-    let fields =
-        ["command", "file_path", "notebook_path", "pattern", "url", "query", "description", "path"];
-    let text = fields.iter().find_map(|field| input.get(field).and_then(Value::as_str));
-    match text {
-        Some(text) => headline(text, 100),
-        None => headline(&input.to_string(), 100),
-    }
+    let about = headline(&show::of(&tool_use.name).call(&tool_use.input), 100);
+    format!("{mark} {BOLD}{}{BOLD:#} {about}", plain(&tool_use.name))
 }
 
 fn ended(report: &ToolReport, named: bool) {
+    let look = show::of(&report.tool);
     let name = if named {
-        format!("{BOLD}{}{BOLD:#} {}: ", plain(&report.tool), describe(&report.input))
+        let about = headline(&look.call(&report.input), 100);
+        format!("{BOLD}{}{BOLD:#} {about}: ", plain(&report.tool))
     } else {
         String::new()
     };
@@ -205,92 +196,39 @@ fn ended(report: &ToolReport, named: bool) {
     } else {
         String::new()
     };
-    match &report.outcome {
+    let shown = match &report.outcome {
         Outcome::Succeeded => {
-            // A new file has no diff: its size tells more.
-            let diff = report.data.get("diff").and_then(diff_of);
-            if let Some(diff) = diff.filter(|diff| !diff.hunks.is_empty()) {
-                note(&format!("  {GREEN}✓{GREEN:#} {name}+{} −{}{time}", diff.added, diff.removed));
-                for line in diff_lines(&diff) {
-                    note(&format!("    {line}"));
-                }
-            } else {
-                note(&format!("  {GREEN}✓{GREEN:#} {name}{}{time}", gist(report)));
-                excerpt(report);
-            }
+            let shown = look.result(&report.data, &report.text);
+            note(&format!("  {GREEN}✓{GREEN:#} {name}{}{time}", headline(&shown.headline, 90)));
+            shown
         }
         Outcome::Failed => {
-            note(&format!("  {RED}✗{RED:#} {name}{}{time}", headline(&report.text, 110)));
-            excerpt(report);
+            let shown = look.error(&report.text);
+            note(&format!("  {RED}✗{RED:#} {name}{}{time}", headline(&shown.headline, 110)));
+            shown
         }
         Outcome::Refused(reason) => {
-            note(&format!("  {YELLOW}⊘ {name}denied:{YELLOW:#} {}", plain(&reason.message)));
+            let shown = look.refusal(&reason.message);
+            note(&format!("  {YELLOW}⊘ {name}denied:{YELLOW:#} {}", plain(&shown.headline)));
+            shown
         }
-        Outcome::Deferred => note(&format!("  {YELLOW}⊘ {name}deferred{YELLOW:#}")),
-        Outcome::Interrupted => note(&format!("  {YELLOW}⊘ {name}interrupted{YELLOW:#}")),
-    }
-}
-
-/// One line that says what a successful call gave.
-fn gist(report: &ToolReport) -> String {
-    let lines = report.text.lines().count();
-    let count =
-        |noun: &str| if lines == 1 { format!("1 {noun}") } else { format!("{lines} {noun}s") };
-    match report.tool.as_str() {
-        "Read" => count("line"),
-        "Bash" if lines > 1 => count("line"),
-        _ => headline(&report.text, 90),
-    }
-}
-
-/// The beginning of what a command printed; a result that is too large says where it is.
-fn excerpt(report: &ToolReport) {
-    let is_large = report.text.starts_with("<persisted-output>");
-    if report.tool != "Bash" && !is_large {
-        return;
-    }
-    let skipped = usize::from(is_large || report.outcome == Outcome::Failed);
-    let mut lines = report.text.lines().skip(skipped);
-    // A single line stands in the gist already.
-    if report.outcome == Outcome::Succeeded && report.text.lines().count() < 2 {
-        return;
-    }
-    let shown: Vec<String> = lines
-        .by_ref()
-        .take(MAX_EXCERPT_LINES)
-        .map(|line| headline(line, if is_large { 400 } else { 120 }))
-        .collect();
-    for line in shown {
-        note(&format!("    {DIM}{line}{DIM:#}"));
-    }
-    let left = lines.count();
-    if left > 0 {
-        note(&format!("    {DIM}… {left} more lines{DIM:#}"));
-    }
-}
-
-/// The diff in an edit's own data.
-fn diff_of(value: &Value) -> Option<Diff> {
-    let number = |value: &Value, name: &str| value.get(name).and_then(Value::as_u64);
-    let size = |value: &Value, name: &str| {
-        number(value, name).and_then(|number| usize::try_from(number).ok())
+        Outcome::Deferred => return note(&format!("  {YELLOW}⊘ {name}deferred{YELLOW:#}")),
+        Outcome::Interrupted => return note(&format!("  {YELLOW}⊘ {name}interrupted{YELLOW:#}")),
     };
-    let hunks = value.get("hunks")?.as_array()?.iter().map(|hunk| {
-        let lines = hunk.get("lines")?.as_array()?.iter();
-        Some(innerve_builtins::Hunk {
-            old_start: size(hunk, "oldStart")?,
-            old_lines: size(hunk, "oldLines")?,
-            new_start: size(hunk, "newStart")?,
-            new_lines: size(hunk, "newLines")?,
-            lines: lines.filter_map(Value::as_str).map(str::to_owned).collect(),
-        })
-    });
-    Some(Diff {
-        hunks: hunks.collect::<Option<_>>()?,
-        added: number(value, "added")?,
-        removed: number(value, "removed")?,
-        abbreviated: value.get("abbreviated").and_then(Value::as_bool)?,
-    })
+    let width = if is_put_away(&report.text) { 400 } else { 120 };
+    for row in &shown.rows {
+        let style = match row.kind {
+            RowKind::Plain => Style::new(),
+            RowKind::Quiet | RowKind::Place => DIM,
+            RowKind::Added => GREEN,
+            RowKind::Removed => RED,
+            RowKind::Warning => YELLOW,
+        };
+        note(&format!("    {style}{}{style:#}", headline(&row.text, width)));
+    }
+    if shown.left_out > 0 {
+        note(&format!("    {DIM}… {} more lines{DIM:#}", shown.left_out));
+    }
 }
 
 /// Prints a run as one JSON object per event; the last one is the summary.

@@ -1,0 +1,159 @@
+//! The sandbox of the operating system around commands, by both mechanisms.
+
+use std::path::Path;
+
+use innerve_tests::{Wire, World, reply};
+use serde_json::{Value, json};
+
+/// Whether bubblewrap works here; without it its tests have nothing to look at.
+fn has_bubblewrap() -> bool {
+    let tried = std::process::Command::new("bwrap")
+        .args(["--ro-bind", "/", "/", "--unshare-net", "true"])
+        .status();
+    tried.is_ok_and(|status| status.success())
+}
+
+/// Settings with a sandbox by bubblewrap, or by Landlock where no `bwrap` is found.
+fn sandbox(bubblewrap: bool, more: &Value) -> String {
+    let mut sandbox = json!({ "enabled": true });
+    if !bubblewrap {
+        sandbox["bwrapPath"] = json!("/nonexistent/bwrap");
+    }
+    for (name, value) in more.as_object().unwrap() {
+        sandbox[name] = value.clone();
+    }
+    json!({ "sandbox": sandbox }).to_string()
+}
+
+fn mechanisms() -> Vec<bool> {
+    let mut mechanisms = vec![false];
+    if has_bubblewrap() {
+        mechanisms.push(true);
+    }
+    mechanisms
+}
+
+/// Runs a command as the program's own call and gives what it printed.
+#[track_caller]
+fn run(world: &World, settings: &str, command: &str) -> String {
+    let input = json!({ "command": command }).to_string();
+    let ended =
+        world.innerve(["call", "Bash", &input, "--settings", settings, "--allow", "Bash(*)"]).run();
+    format!("{}{}", ended.stdout(), ended.stderr())
+}
+
+fn write(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+#[test]
+fn a_command_changes_the_workspace_and_nothing_else() {
+    for bubblewrap in mechanisms() {
+        let world = World::new().file("a.txt", "one\n");
+        let settings = sandbox(bubblewrap, &json!({}));
+        let outside = world.root().join("config/outside");
+        let told = run(
+            &world,
+            &settings,
+            &format!(
+                "echo two >> a.txt; echo new > b.txt; mkdir c; touch {} || echo refused; pwd",
+                outside.display()
+            ),
+        );
+        assert!(told.contains("refused"), "bubblewrap {bubblewrap}: {told}");
+        assert_eq!(world.read("a.txt"), "one\ntwo\n");
+        assert_eq!(world.read("b.txt"), "new\n");
+        assert!(!outside.exists() && world.has("c"));
+    }
+}
+
+#[test]
+fn secrets_are_not_readable_and_the_rest_is() {
+    for bubblewrap in mechanisms() {
+        let world = World::new();
+        write(&world.root().join("home/.ssh/id_ed25519"), "the key");
+        write(&world.root().join("home/notes"), "the notes");
+        let settings = sandbox(bubblewrap, &json!({}));
+        let told = run(
+            &world,
+            &settings,
+            "cat ~/.ssh/id_ed25519; cat ~/notes; head -c 0 /etc/passwd && echo read",
+        );
+        assert!(!told.contains("the key"), "bubblewrap {bubblewrap}: {told}");
+        assert!(
+            told.contains("the notes") && told.contains("read"),
+            "bubblewrap {bubblewrap}: {told}"
+        );
+    }
+}
+
+#[test]
+fn there_is_no_network() {
+    for bubblewrap in mechanisms() {
+        let world = World::new();
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let command = format!(
+            "(exec 3<>/dev/tcp/127.0.0.1/{port}) 2>/dev/null && echo connected || echo refused"
+        );
+        let told = run(&world, &sandbox(bubblewrap, &json!({})), &command);
+        assert!(told.contains("refused"), "bubblewrap {bubblewrap}: {told}");
+        let without = run(&world, "{}", &command);
+        assert!(without.contains("connected"), "{without}");
+    }
+}
+
+#[test]
+fn what_runs_outside_later_is_protected_by_bubblewrap() {
+    if !has_bubblewrap() {
+        return;
+    }
+    let world = World::new().file(".git/config", "[core]\n").file(".git/hooks/sample", "");
+    let settings = sandbox(true, &json!({}));
+    let command = "echo x > .git/hooks/pre-commit; echo x >> .git/config; mv .git .moved; mkdir -p .innerve && \
+                   echo x > .innerve/settings.json; mv .git/hooks .h; echo y > .git/index; true";
+    run(&world, &settings, command);
+    assert!(!world.has(".git/hooks/pre-commit") && !world.has(".moved"));
+    assert_eq!(world.read(".git/config"), "[core]\n");
+    assert!(!world.has(".innerve/settings.json"));
+    assert_eq!(world.read(".git/index"), "y\n", "git itself still works");
+}
+
+#[test]
+fn a_command_may_leave_where_settings_let_it() {
+    for bubblewrap in mechanisms() {
+        let world = World::new();
+        let outside = world.root().join("config/outside");
+        let call = |settings: &str, input: Value| {
+            let input = input.to_string();
+            world
+                .innerve(["call", "Bash", &input, "--settings", settings, "--allow", "Bash(*)"])
+                .run()
+        };
+        let touch = format!("touch {}", outside.display());
+        let free = json!({ "command": touch, "dangerouslyDisableSandbox": true });
+        call(&sandbox(bubblewrap, &json!({ "allowUnsandboxedCommands": false })), free.clone());
+        assert!(!outside.exists(), "bubblewrap {bubblewrap}: the parameter is ignored");
+        call(&sandbox(bubblewrap, &json!({})), free);
+        assert!(outside.exists(), "bubblewrap {bubblewrap}");
+        std::fs::remove_file(&outside).unwrap();
+        let excluded = json!({ "excludedCommands": ["touch *"] });
+        call(&sandbox(bubblewrap, &excluded), json!({ "command": touch }));
+        assert!(outside.exists(), "bubblewrap {bubblewrap}: excluded");
+    }
+}
+
+#[test]
+fn what_runs_in_bubblewrap_needs_no_question() {
+    if !has_bubblewrap() {
+        return;
+    }
+    let world = World::new();
+    let model =
+        world.model(Wire::Anthropic, [reply().bash("touch made.txt"), reply().text("Made.")]);
+    let settings = sandbox(true, &json!({}));
+    world.innerve(["run", "make it", "--settings", &settings]).model(&model).run().exits(0);
+    assert!(world.has("made.txt"));
+    world.nobody_is_left();
+}

@@ -49,7 +49,7 @@ fn a_transcript_is_judged_by_the_rules_of_its_directory() {
         groups.iter().find(|group| group.get("decision") == Some(&json!("ask"))).unwrap();
     assert_eq!(installs.get("count"), Some(&json!(2)));
     assert_eq!(installs.get("suggestions"), Some(&json!(["Bash(git fetch *)"])));
-    assert_eq!(installs.get("examples"), Some(&json!(["git fetch a", "npm install b"])));
+    assert_eq!(installs.get("examples"), Some(&json!(["git fetch a", "git fetch b"])));
     let text = world.innerve(&["rules", "replay", file.to_str().unwrap()]);
     text.says("7 tool uses in 1 file: 3 allow, 2 ask, 2 deny");
     text.says("2  Bash  would be allowed by Bash(git fetch *)");
@@ -62,7 +62,7 @@ fn what_flips_under_other_settings_is_told() {
     world.project(RULES).trust();
     world.write(
         "work/old.jsonl",
-        &transcript(&world, &["npm test x", "git push", "npm install a", "ls"]),
+        &transcript(&world, &["npm test x", "git push", "git fetch a", "ls"]),
     );
     world.write(
         "work/next.json",

@@ -1,6 +1,10 @@
 //! End-to-end tests: the built program against a scripted model, at a terminal and in pipes, on real files and processes.
 
+mod agents;
 mod analyze;
+mod approvals;
+mod auto;
+mod background;
 mod broken_streams;
 mod call;
 mod chat;
@@ -9,11 +13,15 @@ mod conversation;
 mod doctor;
 mod flood;
 mod headless;
+mod hooks;
 mod house;
 mod interrupts;
 mod kills;
+mod mcp;
+mod mcp_serve;
 mod policy;
 mod questions;
+mod sandbox;
 mod sessions;
 mod settings;
 mod tools;

@@ -136,7 +136,12 @@ async fn a_coordinator_has_no_tools_but_workers_that_work_side_by_side() {
     let script = Script::with_lanes([
         (
             "main",
-            vec![response([worker("one"), worker("two")]), answer("end"), answer("Both are done.")],
+            vec![
+                response([worker("one"), worker("two")]),
+                answer("I wait."),
+                answer("Fine."),
+                answer("Fine."),
+            ],
         ),
         (
             "one",

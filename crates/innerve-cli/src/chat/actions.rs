@@ -21,6 +21,7 @@ impl Ui {
         let done = match action {
             Action::Exit => return Ok(Flow::End),
             Action::Help => Ok(help()),
+            Action::Mcp => Ok(self.mcp()),
             Action::Mode => self.mode(behind),
             Action::Model => self.model(behind).await,
             Action::Permissions => Ok(self.permissions()),
@@ -104,6 +105,27 @@ impl Ui {
             let definition = tool.definition();
             let does = headline(&definition.description, 90);
             note(&format!("  {BOLD}{:<14}{BOLD:#} {does}", plain(&definition.name)));
+        }
+    }
+
+    fn mcp(&self) {
+        let statuses = self.talk.workplace.server_statuses();
+        for status in &statuses {
+            let count = status.tools.len();
+            note(&format!(
+                "  {BOLD}{}{BOLD:#}  {}, {count} tools",
+                plain(&status.name),
+                status.state.name()
+            ));
+            if let Some(problem) = &status.problem {
+                let text = format!("{}; {}", problem.text, problem.mend);
+                note(&format!("    {DIM}{}{DIM:#}", plain(&text)));
+            }
+        }
+        if statuses.is_empty() {
+            note(
+                "  no MCP servers; name them in .mcp.json, in `mcpServers` of the settings, or with --mcp-config",
+            );
         }
     }
 

@@ -19,6 +19,7 @@ pub(super) enum Action {
     Cost,
     Exit,
     Help,
+    Mcp,
     Mode,
     Model,
     Permissions,
@@ -37,7 +38,7 @@ const fn command(
 }
 
 /// All commands, by name.
-pub(super) const COMMANDS: [Command; 12] = [
+pub(super) const COMMANDS: [Command; 13] = [
     command("agents", "", Action::Agents, "lists the types of sub-agents"),
     command("clear", "", Action::Clear, "begins a new conversation; the old one can be resumed"),
     command(
@@ -49,6 +50,7 @@ pub(super) const COMMANDS: [Command; 12] = [
     command("cost", "", Action::Cost, "shows tokens and dollars so far"),
     command("exit", "", Action::Exit, "ends (also Ctrl-D)"),
     command("help", "", Action::Help, "shows commands and keys"),
+    command("mcp", "", Action::Mcp, "lists MCP servers and how they are"),
     command("mode", "[MODE]", Action::Mode, "shows or sets the permission mode (also Shift+Tab)"),
     command("model", "[NAME]", Action::Model, "shows the model, or goes on with another"),
     command("permissions", "", Action::Permissions, "lists the rules in force"),

@@ -67,7 +67,7 @@ impl Workplace {
             }
         }
         let servers = self.start_servers(folder, listed);
-        if let Some(servers) = servers.clone().filter(|_| self.approver.is_none()) {
+        if let Some(servers) = servers.clone() {
             tokio::spawn(async move {
                 servers.settled(PATIENCE).await;
                 servers.statuses().iter().filter_map(complaint).for_each(|text| warn(&text));
@@ -97,6 +97,12 @@ impl Workplace {
             servers.statuses().iter().filter_map(complaint).for_each(|text| warn(&text));
         }
         Ok(servers)
+    }
+
+    /// How the servers are that were started and have not been ended.
+    pub(crate) fn server_statuses(&self) -> Vec<ServerStatus> {
+        let servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
+        servers.iter().flat_map(|servers| servers.statuses()).collect()
     }
 
     /// Ends all servers in good order.

@@ -104,7 +104,7 @@ fn a_person_is_asked_although_standard_input_is_a_pipe() {
     terminal.sees("[y] yes").enters("y").sees("Made.");
     assert_eq!(terminal.ends(), 0);
     assert!(world.has("one"));
-    assert_eq!(model.request(0).last_words(), "make\n\ncontext");
+    assert_eq!(model.request(0).last_words(), "make\ncontext");
 }
 
 #[test]

@@ -142,7 +142,7 @@ fn a_pipe_that_nobody_closes_is_waited_for_with_words_and_never_holds_up_the_tou
     run.wait_for_words("standard input");
     drop(run.say("late text"));
     run.end().exits(0);
-    assert_eq!(model.request(0).last_words(), "look\n\nlate text");
+    assert_eq!(model.request(0).last_words(), "look\nlate text");
 
     let mut tour = world.innerve(["run"]).with_open_input().start();
     tour.wait_for_words("This is a tour.");

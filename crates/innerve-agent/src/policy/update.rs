@@ -108,7 +108,7 @@ impl SharedPolicy {
             gone
         };
         self.rebase(|policy| {
-            policy.additional_directories.retain(|there| !granted.contains(there))
+            policy.additional_directories.retain(|there| !granted.contains(there));
         });
     }
 
@@ -136,6 +136,8 @@ fn session_only(keeps: bool, what: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
+
+    use PermissionChange::{AddRules, RemoveRules, ReplaceRules};
 
     use super::*;
     use crate::RuleSaver;
@@ -172,7 +174,6 @@ mod tests {
         let origin = Origin::inline(RuleSource::User, "/repo");
         policy.rules.push(Rule::parse("Bash(make *)", Behavior::Deny, origin).unwrap());
         let policy = SharedPolicy::new(policy, None);
-        use PermissionChange::{AddRules, RemoveRules, ReplaceRules};
         let session = Destination::Session;
         made(&policy, AddRules(Behavior::Allow, rules("Bash(a)")), session).unwrap();
         made(&policy, AddRules(Behavior::Deny, rules("Bash(b)")), session).unwrap();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use innerve_hooks::{HookObserver, HookRun, HookSession, Hooks};
 use innerve_permission::RuleSource;
-use innerve_pipeline::{Hook as _, HookDecision, HookEventName, HookOutcome};
+use innerve_pipeline::{Hook as _, HookDecision, HookEventName};
 use serde_json::{Value, json};
 
 use crate::kit::{Ground, World, decide, fixture, layer, pre, pre_tool_use, say, script};

@@ -106,8 +106,11 @@ impl Executor {
         let Some(requested) = self.requested.get(index).cloned() else { return };
         let (pipeline, turn) = (Arc::clone(&self.pipeline), Arc::clone(&self.turn));
         self.started.insert(index, Instant::now());
+        // Taken here, so that questions come in the order of the calls.
+        let place = pipeline.place();
         let task = self.running.spawn(
-            async move { pipeline.run(requested, &turn).await }.instrument(self.span.clone()),
+            async move { pipeline.run_at(place, requested, &turn).await }
+                .instrument(self.span.clone()),
         );
         self.tasks.insert(task.id(), index);
     }

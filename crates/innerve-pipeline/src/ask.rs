@@ -19,7 +19,8 @@ use crate::telemetry;
 use crate::update::suggested;
 use crate::validate::{invalid, unless_aborted, withdrawn};
 use crate::{
-    Answer, ApprovalRequest, HookEventName, HookOutcome, PermissionAnswer, PermissionUpdate, Step,
+    Answer, ApprovalRequest, HookEventName, HookOutcome, PermissionAnswer, PermissionUpdate, Place,
+    Step,
 };
 
 /// How a question ended.
@@ -67,7 +68,11 @@ impl Call<'_> {
                 }
             }
         }
-        match self.put(&mut call, judgement, given).await? {
+        let place = self.place.take().unwrap_or_else(|| self.pipeline.place());
+        let ended = self.put(&place, &mut call, judgement, given).await?;
+        // Kept until the answer has been taken in, so that a rule that it gave is known before the next one asks.
+        self.place = Some(place);
+        match ended {
             Ended::Answered(judgement, preview, answer) => {
                 self.answered(call, judgement, given, preview, answer)
             }
@@ -106,12 +111,12 @@ impl Call<'_> {
     /// gets a moment to take it off the screen.
     async fn put(
         &mut self,
+        place: &Place,
         call: &mut Validated,
         mut judgement: Judgement,
         given: &Given,
     ) -> Result<Ended, Box<Stopped>> {
         let (turn, pipeline) = (self.turn, self.pipeline);
-        let place = pipeline.questions.queue();
         loop {
             let called = unless_changed(turn.policy.changed(&call.policy), place.called());
             let called = unless_aborted(turn, Step::Resolve, called).await?.is_some();

@@ -118,8 +118,14 @@ impl Call<'_> {
                 self.classify_call(call, judgement, suspicion, given).await?
             }
         };
-        if let Judged::Permitted(_) = judged {
-            self.turn.denials.allowed();
+        match judged {
+            Judged::Permitted(_) => {
+                self.place = None;
+                self.turn.denials.allowed();
+            }
+            Judged::Refused(_) => self.place = None,
+            // It may have to be asked about again, before those behind it.
+            Judged::Changed => {}
         }
         telemetry::judged(&self.name, &judged, self.granted);
         self.pass(Step::Resolve);

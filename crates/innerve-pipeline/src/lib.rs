@@ -34,6 +34,7 @@ pub use loosening::is_no_looser;
 pub use observer::{Observer, Quiet, StepReport};
 pub use pipeline::{Pipeline, PolicySource, Turn};
 pub use prompt_tool::PromptTool;
+pub use questions::Place;
 pub use stage::{Outcome, Requested, Settled, StopRequest};
 pub use step::Step;
 pub use telemetry::{Naming, tool_class};

@@ -1,12 +1,12 @@
-//! The queue of questions of a session: one is asked at a time, in the order in which they came up.
+//! The queue of questions of a session: one is asked at a time, in the order of the calls.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use innerve_tool::CancellationToken;
 
-/// The questions that wait; whose place is first may ask. Shared by a pipeline and its clones, and so by all agents of
-/// a session.
+/// The calls that may still ask, in order; whose place is first may do so. Shared by a pipeline and its clones, and so by
+/// all agents of a session.
 #[derive(Debug, Default)]
 pub(crate) struct Questions(Mutex<Line>);
 
@@ -16,9 +16,11 @@ struct Line {
     last: u64,
 }
 
-/// A place in the queue; given up when it is dropped, wherever it is by then.
-pub(crate) struct Place<'a> {
-    questions: &'a Questions,
+/// A call's place in the queue of questions: it asks after all calls whose places were taken before. Given up as soon as
+/// the call is decided, and when it is dropped.
+#[derive(Debug)]
+pub struct Place {
+    questions: Arc<Questions>,
     number: u64,
     /// A signal that is given once; a token is the only one at hand that needs no runtime.
     called: CancellationToken,
@@ -26,14 +28,14 @@ pub(crate) struct Place<'a> {
 
 impl Questions {
     /// Takes the last place.
-    pub(crate) fn queue(&self) -> Place<'_> {
+    pub(crate) fn queue(self: &Arc<Self>) -> Place {
         let called = CancellationToken::new();
         let mut line = self.lock();
         line.last += 1;
         let number = line.last;
         line.places.push_back((number, called.clone()));
         line.call_first();
-        Place { questions: self, number, called }
+        Place { questions: Arc::clone(self), number, called }
     }
 
     fn lock(&self) -> MutexGuard<'_, Line> {
@@ -49,14 +51,14 @@ impl Line {
     }
 }
 
-impl Place<'_> {
+impl Place {
     /// Ends when the place is the first one.
     pub(crate) async fn called(&self) {
         self.called.cancelled().await;
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for Place {
     fn drop(&mut self) {
         let mut line = self.questions.lock();
         line.places.retain(|(number, _)| *number != self.number);
@@ -70,13 +72,13 @@ mod tests {
 
     use super::*;
 
-    fn is_called(place: &Place<'_>) -> bool {
+    fn is_called(place: &Place) -> bool {
         place.called().now_or_never().is_some()
     }
 
     #[test]
     fn the_first_is_called_and_whoever_leaves_lets_the_next_one_in() {
-        let questions = Questions::default();
+        let questions = Arc::new(Questions::default());
         let first = questions.queue();
         let second = questions.queue();
         let third = questions.queue();

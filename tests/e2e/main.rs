@@ -12,6 +12,7 @@ mod check;
 mod conversation;
 mod doctor;
 mod flood;
+mod guide;
 mod headless;
 mod hooks;
 mod house;

@@ -7,6 +7,7 @@
 //! The kit panics where a test must fail: it is for tests alone.
 
 mod model;
+mod packages;
 mod process;
 mod program;
 mod redact;
@@ -14,6 +15,7 @@ mod terminal;
 mod world;
 
 pub use model::{Gate, How, ModelServer, Reply, Seen, Wire, reply};
+pub use packages::{npm_programs, pypi_programs, python_server};
 pub use process::{Ended, Innerve, Running};
 pub use program::program;
 pub use redact::REDACTIONS;

@@ -52,6 +52,8 @@ pub struct Seen {
     pub headers: HeaderMap,
     /// Its body.
     pub body: Value,
+    /// Its body, byte for byte.
+    pub raw: String,
     /// Its conversation, whatever the interface.
     pub messages: Vec<Message>,
 }
@@ -239,6 +241,7 @@ async fn answer(
 ) -> Response {
     let (wire, reply, index) = {
         let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let raw = String::from_utf8_lossy(&body).into_owned();
         let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
         let read = match shared.wire {
             Wire::Anthropic => anthropic::read(uri.path(), &headers, &body, KEY),
@@ -255,7 +258,7 @@ async fn answer(
             problems.extend(anthropic::violations(&body));
         }
         let seen =
-            Seen { at: Instant::now(), path: uri.path().to_owned(), headers, body, messages };
+            Seen { at: Instant::now(), path: uri.path().to_owned(), headers, body, raw, messages };
         let reply = if problems.is_empty() { shared.script.reply(&seen) } else { None };
         shared.seen.push(seen);
         let Some(reply) = reply else {

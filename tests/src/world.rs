@@ -68,7 +68,7 @@ impl World {
     }
 
     /// The environment: nothing but what a program needs to live.
-    pub(crate) fn environment(&self) -> Vec<(&'static str, OsString)> {
+    pub fn environment(&self) -> Vec<(&'static str, OsString)> {
         let path =
             std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
         vec![
@@ -167,7 +167,16 @@ impl World {
     /// When one is still there after three seconds.
     #[track_caller]
     pub fn nobody_is_left(&self) {
-        let deadline = Instant::now() + Duration::from_secs(3);
+        self.nobody_is_left_within(Duration::from_secs(3));
+    }
+
+    /// As [`Self::nobody_is_left`], with more or less patience.
+    ///
+    /// # Panics
+    /// When one is still there after this time.
+    #[track_caller]
+    pub fn nobody_is_left_within(&self, patience: Duration) {
+        let deadline = Instant::now() + patience;
         loop {
             let left = self.processes();
             if left.is_empty() {

@@ -7,7 +7,7 @@ use innerve_budget::{ReplacementState, ResultStore, fit_error};
 use innerve_protocol::{
     ContentBlock, Message, Role, SharedMessage, ToolUse, ToolUseId, Usage, normalize,
 };
-use innerve_tool::port::{TaskId, TaskRegistry, TaskState};
+use innerve_tool::port::{TaskId, TaskRegistry, TaskState, TaskStatus};
 
 use crate::compaction::Compactions;
 use crate::log::seconds_now;
@@ -33,6 +33,8 @@ pub(crate) struct Conversation {
     pub(crate) opened: Option<&'static str>,
     /// The tasks in the background whose end is no news.
     told: BTreeSet<TaskId>,
+    /// The tasks in the background that the log says go on.
+    working: BTreeSet<TaskId>,
     /// The deferred tools that were ever found, also where a summary has taken the place of what found them.
     pub(crate) found: BTreeSet<String>,
     /// Whether the model was told which servers were still starting.
@@ -50,6 +52,7 @@ impl Conversation {
             model: env.config.model.clone(),
             started: seconds_now(),
             forked_from: None,
+            coordinator: env.config.coordinator,
         })?;
         Ok(Self {
             messages: Vec::new(),
@@ -63,6 +66,7 @@ impl Conversation {
             seen: HashSet::new(),
             opened: Some("startup"),
             told: ended(env.tasks.as_ref()),
+            working: BTreeSet::new(),
             found: BTreeSet::new(),
             told_pending: false,
         })
@@ -102,6 +106,7 @@ impl Conversation {
             opened: Some("resume"),
             log,
             told: ended(env.tasks.as_ref()),
+            working: BTreeSet::new(),
             found: transcript.found,
             told_pending: false,
         };
@@ -137,21 +142,34 @@ impl Conversation {
         let mut news = Vec::new();
         let mut told = BTreeSet::new();
         for task in tasks.list() {
-            let how = match task.state {
-                TaskState::Running => continue,
-                TaskState::Completed(summary) => format!("has completed: {summary}"),
-                TaskState::Failed(summary) => format!("has failed: {summary}"),
-                TaskState::Killed => "was stopped".to_owned(),
-            };
+            let Some(text) = news_of(&task) else { continue };
             if !self.told.contains(&task.id) {
-                let id = &task.id.0;
-                let text = format!("[Background task {id} ({}) {how}]", task.description);
-                news.push(ContentBlock::text(fit_error(&text)));
+                news.push(ContentBlock::text(text));
             }
             told.insert(task.id);
         }
         self.told = told;
         news
+    }
+
+    /// Writes to the log which work in the background goes on and which has ended, so that none is lost with the process
+    /// without a word.
+    pub(crate) fn log_tasks(&mut self, tasks: &dyn TaskRegistry) -> Result<(), LogError> {
+        for task in tasks.list() {
+            let id = task.id.0.clone();
+            match news_of(&task) {
+                None if !self.working.contains(&task.id) => {
+                    let description = task.description;
+                    self.log.append(&Record::TaskStarted { id, description })?;
+                    self.working.insert(task.id);
+                }
+                Some(news) if self.working.remove(&task.id) => {
+                    self.log.append(&Record::TaskEnded { id, news })?;
+                }
+                None | Some(_) => {}
+            }
+        }
+        Ok(())
     }
 
     /// Begins a turn with what a person wants done.
@@ -249,6 +267,17 @@ pub(crate) fn append(messages: &mut Vec<Message>, message: Message) {
 
 fn journal(env: &SessionEnv) -> Option<Arc<Journal>> {
     env.journal.clone().filter(|_| env.agent_id.is_none())
+}
+
+/// What the model is told of a task; `None` while it runs.
+fn news_of(task: &TaskStatus) -> Option<String> {
+    let how = match &task.state {
+        TaskState::Running => return None,
+        TaskState::Completed(summary) => format!("has completed: {summary}"),
+        TaskState::Failed(summary) => format!("has failed: {summary}"),
+        TaskState::Killed => "was stopped".to_owned(),
+    };
+    Some(fit_error(&format!("[Background task {} ({}) {how}]", task.id.0, task.description)))
 }
 
 fn ended(tasks: &dyn TaskRegistry) -> BTreeSet<TaskId> {

@@ -30,6 +30,9 @@ pub enum Record {
         /// The session whose conversation it began with.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         forked_from: Option<String>,
+        /// Whether it only coordinates others.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        coordinator: bool,
     },
     /// A person gave a task: a turn begins.
     Turn {
@@ -57,6 +60,20 @@ pub enum Record {
     ToolEnded {
         /// The result.
         result: ToolResult,
+    },
+    /// Work in the background goes on.
+    TaskStarted {
+        /// Its id.
+        id: String,
+        /// A few words for people.
+        description: String,
+    },
+    /// Work in the background has ended. The message that tells the model comes later.
+    TaskEnded {
+        /// Its id.
+        id: String,
+        /// What the model is told of it.
+        news: String,
     },
     /// The history was repaired or compacted: it is this now.
     History {

@@ -283,7 +283,12 @@ impl Looping<'_> {
     /// What has become of work in the background; sub-agents have other things to do.
     pub(crate) fn task_news(&mut self) -> Vec<ContentBlock> {
         match self.env.agent_id {
-            None => self.conversation.task_news(self.env.tasks.as_ref()),
+            None => {
+                let tasks = Arc::clone(&self.env.tasks);
+                // What cannot be logged now is found out with the next record.
+                let _unlogged = self.conversation.log_tasks(tasks.as_ref());
+                self.conversation.task_news(tasks.as_ref())
+            }
             Some(_) => Vec::new(),
         }
     }

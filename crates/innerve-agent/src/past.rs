@@ -55,6 +55,9 @@ impl PastSession {
         for message in std::mem::take(&mut self.transcript.mended) {
             self.log.append(&Record::Message { message })?;
         }
+        for id in std::mem::take(&mut self.transcript.lost) {
+            self.log.append(&Record::TaskEnded { id, news: String::new() })?;
+        }
         Ok(())
     }
 
@@ -74,7 +77,11 @@ pub(crate) fn copy(transcript: &Transcript, folder: &Path, id: &str) -> Result<(
         model: transcript.model.clone(),
         started: seconds_now(),
         forked_from: Some(transcript.session_id.clone()),
+        coordinator: transcript.coordinator,
     })?;
+    for text in transcript.words.iter().cloned() {
+        log.append(&Record::Words { text })?;
+    }
     for record in transcript.replacements.iter().cloned() {
         log.append(&Record::ContentReplacement { record })?;
     }

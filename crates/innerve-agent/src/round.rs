@@ -171,6 +171,10 @@ impl Looping<'_> {
         else {
             return Ok(());
         };
+        if self.env.agent_id.is_none() {
+            let tasks = std::sync::Arc::clone(&self.env.tasks);
+            self.conversation.log_tasks(tasks.as_ref())?;
+        }
         self.conversation.log.append(&Record::ToolEnded { result: settled.result.clone() })?;
         if let Outcome::Refused(reason) = &settled.outcome {
             self.denials.push((tool_use.clone(), (**reason).clone()));

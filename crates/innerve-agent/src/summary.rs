@@ -100,7 +100,7 @@ impl SessionSummary {
             bytes: 0,
             folder: folder.to_path_buf(),
         };
-        if let Ok(Record::Session { version: _, id: _, cwd, model, started, forked_from }) =
+        if let Ok(Record::Session { cwd, model, started, forked_from, .. }) =
             serde_json::from_slice::<Record>(&line)
         {
             summary.cwd = cwd;

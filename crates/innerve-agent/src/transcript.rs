@@ -1,6 +1,6 @@
 //! Reads a session log back into a conversation that an API takes, whatever the process died of.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -28,6 +28,8 @@ pub struct Transcript {
     pub started: u64,
     /// The session whose conversation it began with.
     pub forked_from: Option<String>,
+    /// Whether it only coordinates others.
+    pub coordinator: bool,
     /// How many tasks a person has given.
     pub turns: u64,
     /// What a person wrote, without what hooks and others added to it.
@@ -42,6 +44,8 @@ pub struct Transcript {
     pub(crate) found: BTreeSet<String>,
     /// The messages at the end of the conversation that the log does not hold: they answer what was left open.
     pub(crate) mended: Vec<Message>,
+    /// Work in the background that ended with the process, by id.
+    pub(crate) lost: Vec<String>,
 }
 
 /// What the model is told of a call that has no result.
@@ -107,19 +111,24 @@ struct Loader {
     started: Vec<ToolUse>,
     ended: Vec<ToolResult>,
     ever_started: HashSet<ToolUseId>,
+    /// Work in the background that goes on, by id, with its description.
+    working: BTreeMap<String, String>,
+    /// What the model is to be told of work that has ended.
+    news: Vec<String>,
 }
 
 impl Loader {
     fn take(&mut self, record: Record) {
         match record {
             // A log that was begun anew: what was before is another conversation.
-            Record::Session { version: _, id, cwd, model, started, forked_from } => {
+            Record::Session { version: _, id, cwd, model, started, forked_from, coordinator } => {
                 *self = Self::default();
                 self.transcript.session_id = id;
                 self.transcript.cwd = cwd;
                 self.transcript.model = model;
                 self.transcript.started = started;
                 self.transcript.forked_from = forked_from;
+                self.transcript.coordinator = coordinator;
             }
             Record::Turn { number, .. } => {
                 self.transcript.turns = self.transcript.turns.max(number);
@@ -140,6 +149,13 @@ impl Loader {
                 self.settle(&messages);
                 self.transcript.messages = messages;
             }
+            Record::TaskStarted { id, description } => {
+                self.working.insert(id, description);
+            }
+            Record::TaskEnded { id, news } => {
+                self.working.remove(&id);
+                self.news.extend(Some(news).filter(|news| !news.is_empty()));
+            }
             Record::ContentReplacement { record } => self.transcript.replacements.push(record),
             Record::Ended { .. } | Record::Unknown => {}
         }
@@ -150,6 +166,8 @@ impl Loader {
         let uses: HashSet<&ToolUseId> =
             messages.iter().flat_map(Message::tool_uses).map(|tool_use| &tool_use.id).collect();
         self.started.retain(|tool_use| !uses.contains(&tool_use.id));
+        let texts = || messages.iter().flat_map(|it| &it.content).filter_map(ContentBlock::as_text);
+        self.news.retain(|news| !texts().any(|text| text == news));
         let content = messages.iter().flat_map(|message| &message.content);
         let answered: HashSet<&ToolUseId> = content
             .filter_map(ContentBlock::as_tool_result)
@@ -187,6 +205,11 @@ impl Loader {
                 }
             }
         }
+        self.transcript.lost = self.working.keys().cloned().collect();
+        let lost = self.working.iter().map(|(id, description)| {
+            format!("[The session ended while background task {id} ({description}) ran, and the task with it. It may have had effects.]")
+        });
+        results.extend(self.news.drain(..).chain(lost).map(ContentBlock::text));
         if !results.is_empty() {
             self.mend(Message::new(Role::User, results));
         }

@@ -178,6 +178,7 @@ fn a_log_that_was_begun_anew_is_another_conversation() {
         model: "m".to_owned(),
         started: 1,
         forked_from: None,
+        coordinator: false,
     };
     let log = SessionLog::open(&path).unwrap();
     log.append(&session("old")).unwrap();

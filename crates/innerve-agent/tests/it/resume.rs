@@ -290,3 +290,44 @@ fn i8_a_line_beyond_all_bounds_is_one_quarantined_line() {
     assert_eq!(quarantined, 1);
     assert_eq!(transcript.messages[0].content.len(), 2);
 }
+
+#[tokio::test]
+async fn i7_work_in_the_background_that_ended_with_the_process_is_told_once() {
+    let launch = |id: &str| call(id, "Agent", json!({ "prompt": id, "background": true }));
+    let script = Script::with_lanes([
+        (
+            "main",
+            vec![
+                response([launch("one"), launch("two")]),
+                response([call("e", "Edit", json!({ "id": "e", "gate": "edit" }))]),
+            ],
+        ),
+        ("one", vec![answer("One is done.")]),
+        ("two", vec![response([call("x", "Read", json!({ "id": "x", "gate": "never" }))])]),
+    ]);
+    let world = World::new(&script);
+    let agent = world.start();
+    let run = agent.run(vec![ContentBlock::text("main task")]);
+    world.board.wait_for("start x").await;
+    world.board.wait_for("start e").await;
+    let log = std::fs::read(world.log()).unwrap();
+    drop(run);
+
+    // It died here.
+    let script = Script::new(vec![answer("I see.")]);
+    let again = World::new(&script);
+    std::fs::create_dir_all(again.folder()).unwrap();
+    std::fs::write(again.log(), log).unwrap();
+    for times in 1..=2 {
+        let agent = again.resume();
+        let messages = agent.messages().await;
+        let said: String = messages.iter().map(Message::plain_text).collect();
+        assert_eq!(
+            said.matches("The session ended while background task").count(),
+            1,
+            "{times}: {said}"
+        );
+        assert!(said.contains("One is done."), "{said}");
+        check_transcript(&agent).await;
+    }
+}

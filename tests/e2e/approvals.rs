@@ -7,13 +7,15 @@ use serde_json::{Value, json};
 fn outside(world: &World, name: &str) -> String {
     let file = world.root().join("outside").join(name);
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-    std::fs::write(&file, format!("{name} of outside\n")).unwrap();
+    std::fs::write(&file, format!("{name} of outside\nits second line\n")).unwrap();
     file.display().to_string()
 }
 
+/// A model that reads these files of outside, each from a line of its own, in one response.
 fn reading(world: &World, names: &[&str]) -> ModelServer {
-    let read = |name: &&str| json!({ "file_path": outside(world, name) });
-    let uses = names.iter().map(read).fold(reply(), |reply, input| reply.uses("Read", input));
+    let read = |(line, name): (usize, &&str)| json!({ "file_path": outside(world, name), "offset": line + 1 });
+    let uses =
+        names.iter().enumerate().map(read).fold(reply(), |reply, input| reply.uses("Read", input));
     world.model(Wire::Anthropic, [uses, reply().text("Both read.")])
 }
 
@@ -27,22 +29,22 @@ fn questions_of_one_response_are_asked_one_after_the_other_in_order() {
     let model = reading(&world, &["one.txt", "two.txt"]);
     let mut terminal = world.innerve(["run", "read both"]).model(&model).at_terminal();
     terminal.sees("one.txt").sees("[y] yes");
-    assert_eq!(count(&terminal, "two.txt"), 0, "{terminal}");
+    assert_eq!(count(&terminal, "wants to run"), 1, "{terminal}");
     terminal.enters("y").sees("two.txt").sees("[y] yes").enters("y").sees("Both read.");
     assert_eq!(terminal.ends(), 0);
     let told = model.request(1).result_texts();
-    assert!(told[0].contains("one.txt of outside") && told[1].contains("two.txt of outside"));
+    assert!(told[0].contains("one.txt of outside") && told[1].contains("its second line"));
 }
 
 #[test]
 fn a_yes_for_the_session_answers_the_question_behind_it_which_is_never_shown() {
     let world = World::new();
-    let model = reading(&world, &["one.txt", "two.txt"]);
+    let model = reading(&world, &["one.txt", "one.txt"]);
     let mut terminal = world.innerve(["run", "read both"]).model(&model).at_terminal();
     terminal.sees("[s] yes").enters("s").sees("Both read.");
     assert_eq!(terminal.ends(), 0);
     assert_eq!(count(&terminal, "wants to run"), 1, "{terminal}");
-    assert!(model.request(1).result_texts()[1].contains("two.txt of outside"));
+    assert!(model.request(1).result_texts()[1].contains("its second line"));
 }
 
 #[test]

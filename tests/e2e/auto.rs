@@ -121,6 +121,7 @@ fn i2_a_reviewer_that_answers_nonsense_fails_or_breaks_off_lets_nothing_run() {
         vec![reply().text("I would allow it"), reply().text("sure")],
         vec![reply().text("FLAG"), reply().text("{\"verdict\":\"allow\"} I think")],
         vec![refuses()],
+        vec![reply().text("ALLOW").cut(How::ByReset)],
         vec![reply().fails(400, "invalid_request_error", "no")],
     ];
     for case in cases {
@@ -132,22 +133,6 @@ fn i2_a_reviewer_that_answers_nonsense_fails_or_breaks_off_lets_nothing_run() {
         let answer = model.seen().last().unwrap().result_texts().remove(0);
         assert!(answer.contains("no verdict") && answer.contains("try again"), "{answer}");
     }
-}
-
-#[test]
-fn a_verdict_that_was_cut_is_asked_for_again() {
-    let world = World::new();
-    let model = world.model(
-        Wire::Anthropic,
-        [
-            reply().bash("touch made"),
-            reply().text("ALL").cut(How::ByReset),
-            reply().text("ALLOW"),
-            reply().text("Made."),
-        ],
-    );
-    run(&world, &model, "make it").exits(0);
-    assert!(world.has("made"));
 }
 
 #[test]

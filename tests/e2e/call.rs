@@ -59,6 +59,36 @@ fn i1_the_trace_names_the_fourteen_steps_in_their_order() {
 }
 
 #[test]
+fn i10_the_trace_of_a_refused_call_says_what_was_decided_why_and_which_steps_had_nothing_to_do() {
+    let world = World::new();
+    let call = ["call", "Bash", r#"{"command":"git status && touch x"}"#, "--trace"];
+    let ended = world.innerve(call).run();
+    ended.exits(4).complains([
+        "default says ask, then headless says deny",
+        "touch x",
+        "permission:default",
+        "steps 10 to 13 had nothing to do",
+        "14 classify",
+    ]);
+    assert!(!world.has("x"));
+    let ended = world.innerve(["call", "Nothing", "{}", "--trace"]).run();
+    ended.exits(1).complains(["unknown_tool", "steps 2 to 13 had nothing to do"]);
+    let deny = ["call", "Bash", r#"{"command":"ls"}"#, "--trace", "--deny", "Bash(ls)"];
+    world.innerve(deny).run().exits(4).complains(["deny_rules says deny", "Bash(ls)"]);
+}
+
+#[test]
+fn a_command_in_the_background_has_nobody_who_could_wait_for_it() {
+    let world = World::new();
+    let input = json!({ "command": "sleep 300", "run_in_background": true }).to_string();
+    let call = ["call", "Bash", &input, "--permission-mode", "acceptEdits"];
+    let ended = world.innerve(call).run();
+    ended.exits(1);
+    assert!(ended.stdout().contains("run_in_background"), "{ended}");
+    world.nobody_is_left();
+}
+
+#[test]
 fn as_json_it_is_a_tool_result_with_the_step_that_was_reached() {
     let world = World::new().file("a.txt", "alpha\n");
     let call = |tool: &str, input: serde_json::Value| {

@@ -29,7 +29,7 @@ fn piped_text_is_added_to_the_task() {
     let model = world.model(Wire::Anthropic, [reply().text("Fine.")]);
     let ended = world.innerve(["run", "review this"]).input("+ a line\n").model(&model).run();
     ended.exits(0);
-    assert_eq!(model.request(0).last_words(), "review this\n\n+ a line");
+    assert_eq!(model.request(0).last_words(), "review this\n+ a line");
 }
 
 #[test]

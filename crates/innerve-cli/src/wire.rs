@@ -354,7 +354,7 @@ impl Workplace {
         policy.headless &= self.prompt_tool.is_none();
         match watch {
             Watch::Nothing => pipeline,
-            Watch::Trace => pipeline.with_observer(Arc::new(Trace)),
+            Watch::Trace => pipeline.with_observer(Arc::new(Trace::default())),
         }
     }
 

@@ -65,8 +65,8 @@ pub(crate) fn because(reason: &Reason) -> String {
     match (&reason.file, reason.line, &reason.source) {
         (Some(file), Some(line), _) => place.push(format!("{}:{line}", plain(file))),
         (Some(file), None, _) => place.push(plain(file)),
-        (None, _, Some(source)) => place.push(source.clone()),
-        (None, _, None) => {}
+        (None, _, Some(source)) if !text.contains(source.as_str()) => place.push(source.clone()),
+        (None, _, Some(_) | None) => {}
     }
     if !place.is_empty() {
         text.push_str(&format!(" ({})", place.join(", ")));

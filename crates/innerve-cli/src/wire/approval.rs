@@ -73,6 +73,12 @@ impl Workplace {
 }
 
 fn rule_for(name: &str, cwd: &Path) -> Result<Rule, Failure> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+    if name.is_empty() || !name.bytes().all(plain) {
+        return Err(Failure::usage(format!(
+            "--permission-prompt-tool takes the name of a tool, such as mcp__desk__approve; `{name}` is none"
+        )));
+    }
     let origin = Origin::inline(RuleSource::Cli, cwd);
     Rule::parse(name, Behavior::Allow, origin).map_err(|error| {
         Failure::usage(format!("--permission-prompt-tool takes the name of a tool: {error}"))

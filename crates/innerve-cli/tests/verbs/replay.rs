@@ -62,7 +62,7 @@ fn what_flips_under_other_settings_is_told() {
     world.project(RULES).trust();
     world.write(
         "work/old.jsonl",
-        &transcript(&world, &["npm test x", "git push", "git fetch a", "ls"]),
+        &transcript(&world, &["npm test x", "git push", "npm install a", "ls"]),
     );
     world.write(
         "work/next.json",

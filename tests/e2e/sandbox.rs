@@ -109,11 +109,14 @@ fn what_runs_outside_later_is_protected_by_bubblewrap() {
     if !has_bubblewrap() {
         return;
     }
-    let world = World::new().file(".git/config", "[core]\n").file(".git/hooks/sample", "");
-    let settings = sandbox(true, &json!({}));
-    let command = "echo x > .git/hooks/pre-commit; echo x >> .git/config; mv .git .moved; mkdir -p .innerve && \
-                   echo x > .innerve/settings.json; mv .git/hooks .h; echo y > .git/index; true";
-    run(&world, &settings, command);
+    // A script, so that nothing of it is seen beforehand.
+    let script = "echo x > .git/hooks/pre-commit\necho x >> .git/config\nmv .git .moved\nmkdir -p .innerve\n\
+                  echo x > .innerve/settings.json\nmv .git/hooks .h\necho y > .git/index\ntrue\n";
+    let world = World::new()
+        .file(".git/config", "[core]\n")
+        .file(".git/hooks/sample", "")
+        .file("attack.sh", script);
+    run(&world, &sandbox(true, &json!({})), "bash attack.sh");
     assert!(!world.has(".git/hooks/pre-commit") && !world.has(".moved"));
     assert_eq!(world.read(".git/config"), "[core]\n");
     assert!(!world.has(".innerve/settings.json"));

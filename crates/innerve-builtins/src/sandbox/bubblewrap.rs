@@ -63,7 +63,7 @@ pub(super) fn arguments(profile: &SandboxProfile, cwd: &Path) -> io::Result<Vec<
                 args.extend(["--tmpfs".to_owned(), name.clone(), "--remount-ro".to_owned(), name]);
             }
             Mount::Hidden if exists => {
-                args.extend(["--ro-bind".to_owned(), "/dev/null".to_owned(), name])
+                args.extend(["--ro-bind".to_owned(), "/dev/null".to_owned(), name]);
             }
             Mount::Writable | Mount::ReadOnly | Mount::Hidden => {}
         }
@@ -105,8 +105,8 @@ mod tests {
         assert_eq!(
             args,
             "--die-with-parent --unshare-pid --unshare-ipc --ro-bind / / --dev /dev --proc /proc --unshare-net \
-             --ro-bind /dev/null R/secret --bind R/work R/work --tmpfs R/work/.innerve --remount-ro R/work/.innerve \
-             --bind R/work/.git R/work/.git --ro-bind R/work/.git/hooks R/work/.git/hooks --chdir R"
+             --ro-bind /dev/null R/secret --bind R/work R/work --bind R/work/.git R/work/.git --tmpfs R/work/.innerve \
+             --remount-ro R/work/.innerve --ro-bind R/work/.git/hooks R/work/.git/hooks --chdir R"
         );
         let open = SandboxProfile { network: true, ..SandboxProfile::default() };
         assert!(!arguments(&open, &root).unwrap().contains(&"--unshare-net".to_owned()));

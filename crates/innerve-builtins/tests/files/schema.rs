@@ -202,3 +202,135 @@ fn codes_are_unique_and_plain() {
         codes.iter().all(|code| code.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'_' | b':')))
     );
 }
+
+/// The page about the tools, made from what they say of themselves.
+#[cfg(all(feature = "multi-edit", feature = "pdf", feature = "web"))]
+mod page {
+    use std::path::Path;
+
+    use serde_json::Value;
+
+    use super::*;
+
+    /// The features that a tool is there by; all but the last three are on by default.
+    fn feature(tool: &str) -> &'static str {
+        match tool {
+            "Agent" => "agent",
+            "AskUserQuestion" => "question",
+            "Bash" => "bash",
+            "Edit" => "edit",
+            "EnterPlanMode" | "ExitPlanMode" => "plan",
+            "EnterWorktree" | "ExitWorktree" => "worktree",
+            "Glob" => "glob",
+            "Grep" => "grep",
+            "Monitor" => "monitor",
+            "NotebookEdit" => "notebook",
+            "Read" => "read",
+            "TaskOutput" | "TaskStop" => "task",
+            "TodoWrite" => "todo",
+            "Write" => "write",
+            "MultiEdit" => "multi-edit, off by default",
+            "WebFetch" | "WebSearch" => "web, off by default",
+            other => panic!("{other} has no feature here"),
+        }
+    }
+
+    fn kind(schema: &Value) -> String {
+        if let Some(words) = schema.get("enum").and_then(Value::as_array) {
+            let words: Vec<String> = words
+                .iter()
+                .filter(|word| !word.is_null())
+                .map(|word| format!("`{}`", word.as_str().unwrap()))
+                .collect();
+            return words.join(", ");
+        }
+        let name = |kind: &Value| kind.as_str().unwrap().to_owned();
+        match &schema["type"] {
+            Value::Array(kinds) => kinds
+                .iter()
+                .map(name)
+                .filter(|kind| kind != "null")
+                .collect::<Vec<_>>()
+                .join(" or "),
+            Value::Null => "any".to_owned(),
+            kind => name(kind),
+        }
+    }
+
+    fn section(tool: &dyn DynTool) -> String {
+        let definition = tool.definition();
+        let mut page = format!("## {}\n\n{}\n\n", definition.name, definition.description.trim());
+        let fields = definition.input_schema["properties"].as_object();
+        let needed: Vec<&str> = definition.input_schema["required"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        if fields.is_none_or(serde_json::Map::is_empty) {
+            page.push_str("It takes no parameters.\n\n");
+        } else {
+            page.push_str("| parameter | type | needed | meaning |\n|---|---|---|---|\n");
+            for (name, field) in fields.into_iter().flatten() {
+                let needed = if needed.contains(&name.as_str()) { "yes" } else { "" };
+                let meaning = field["description"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .replace('|', "\\|")
+                    .replace('\n', " ");
+                page.push_str(&format!("| `{name}` | {} | {needed} | {meaning} |\n", kind(field)));
+            }
+            page.push('\n');
+        }
+        let limit = match tool.result_limit() {
+            ResultLimit::Chars(most) | ResultLimit::Declared(most) => {
+                format!("{most} characters, lowered by the cap of all tools")
+            }
+            ResultLimit::SelfBounded => "bounds itself".to_owned(),
+        };
+        let typed = match tool.interrupt_behavior() {
+            InterruptBehavior::Cancel => "ends it",
+            InterruptBehavior::Block => "waits for it",
+        };
+        let sent = if tool.should_defer() {
+            "once it was searched for, where there is a search for tools"
+        } else {
+            "always"
+        };
+        page.push_str(&format!(
+            "Result: {limit}. A message typed meanwhile {typed}. Its definition is sent {sent}. Feature: {}.\n",
+            feature(tool.name())
+        ));
+        if !tool.aliases().is_empty() {
+            page.push_str(&format!("Former names: {}.\n", tool.aliases().join(", ")));
+        }
+        page.push('\n');
+        page
+    }
+
+    #[test]
+    fn the_page_about_the_tools_says_what_they_say() {
+        let mut tools = tools(&Bench::new());
+        tools.sort_by(|one, other| one.name().cmp(other.name()));
+        let mut page = "# The built-in tools\n\n<!-- Made by a test of innerve-builtins from the tools themselves; UPDATE_EXPECT=1 makes it anew. -->\n\n\
+             What a model is told of each tool, what it gives back at most, and when it is there. What a call may do is decided\n\
+             elsewhere: no tool can say yes to itself.\n\n"
+            .to_owned();
+        page.extend(tools.iter().map(|tool| section(tool.as_ref())));
+        let page = format!("{}\n", page.trim_end());
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+        if !docs.is_dir() {
+            // The crate stands alone.
+            return;
+        }
+        let path = docs.join("tools.md");
+        if std::env::var_os("UPDATE_EXPECT").is_some() {
+            std::fs::write(&path, &page).unwrap();
+        }
+        let found = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            found == page,
+            "docs/tools.md is not what the tools say; run with UPDATE_EXPECT=1 and --all-features"
+        );
+    }
+}

@@ -50,7 +50,8 @@ impl Watcher {
         let before = std::mem::replace(&mut self.seen, now);
         let is_new = |entry: &&(PathBuf, Stamp)| !before.contains(entry);
         // Folders hold other files from time to time; those that are gone have changed as well.
-        let gone = before.iter().filter(|(file, _)| !self.seen.iter().any(|(seen, _)| seen == file));
+        let gone =
+            before.iter().filter(|(file, _)| !self.seen.iter().any(|(seen, _)| seen == file));
         let changed = self.seen.iter().filter(is_new).chain(gone);
         changed.map(|(file, _)| (self.source(file), file.clone())).collect()
     }

@@ -21,10 +21,13 @@ enum Manner {
     NeverAnswers,
 }
 
-/// A collector, and the bodies that came to each path.
+/// Bodies with the path that each came to.
+type Bodies = Vec<(String, Vec<u8>)>;
+
+/// A collector, and what came to it.
 struct Collector {
     address: String,
-    came: Arc<Mutex<Vec<(String, Vec<u8>)>>>,
+    came: Arc<Mutex<Bodies>>,
 }
 
 impl Collector {
@@ -50,7 +53,7 @@ impl Collector {
 }
 
 /// Reads requests of one connection and answers them.
-fn serve(stream: TcpStream, manner: Manner, bodies: &Mutex<Vec<(String, Vec<u8>)>>) {
+fn serve(stream: TcpStream, manner: Manner, bodies: &Mutex<Bodies>) {
     let mut reader = BufReader::new(stream);
     loop {
         let mut head = String::new();
@@ -77,7 +80,7 @@ fn serve(stream: TcpStream, manner: Manner, bodies: &Mutex<Vec<(String, Vec<u8>)
             Manner::Takes => "200 OK",
             Manner::Refuses => "503 Service Unavailable",
             Manner::NeverAnswers => {
-                thread::sleep(Duration::from_secs(60));
+                thread::sleep(Duration::from_mins(1));
                 return;
             }
         };

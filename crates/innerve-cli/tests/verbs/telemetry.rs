@@ -1,7 +1,7 @@
 //! The local log: what it tells, and that no word of the work stands in it.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -11,12 +11,12 @@ use crate::kit::{Ended, World};
 pub(crate) const SECRET: &str = "hunter2";
 
 /// A block that a recorded model said.
-fn block(block: Value) -> Value {
+fn block(block: &Value) -> Value {
     json!({ "event": { "type": "block_done", "index": 0, "block": block } })
 }
 
 fn uses(id: &str, tool: &str, input: Value) -> Value {
-    block(json!({ "type": "tool_use", "id": id, "name": tool, "input": input }))
+    block(&json!({ "type": "tool_use", "id": id, "name": tool, "input": input }))
 }
 
 /// A world in which a secret stands wherever one can: paths, commands, files, errors, names of tools, what the model
@@ -24,7 +24,7 @@ fn uses(id: &str, tool: &str, input: Value) -> Value {
 pub(crate) fn world() -> World {
     let world = World::new();
     let secret = |what: &str| format!("{what} {SECRET}");
-    let says = |text: &str| block(json!({ "type": "text", "text": text }));
+    let says = |text: &str| block(&json!({ "type": "text", "text": text }));
     let first = json!({ "events": [
         { "event": { "type": "usage", "usage": { "input_tokens": 1234, "output_tokens": 56 } } },
         says(&secret("I look for")),
@@ -100,6 +100,27 @@ fn i11_a_log_tells_what_happens_and_no_word_of_it() {
     }
     says(&log, &["interaction_ended", "outcome=\"completed\"", "refused=2"]);
     assert!(!log.contains("monotonic_counter"), "what is counted is no matter of the log");
+}
+
+/// Every span and event of a log stands in the page about telemetry.
+#[test]
+fn what_is_told_is_documented() {
+    let world = world();
+    run(&world, &[("INNERVE_LOG", "trace")]);
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/telemetry.md");
+    let page = fs::read_to_string(page).unwrap();
+    let log = fs::read_to_string(log_file(&world)).unwrap();
+    for line in log.lines() {
+        let (spans, event) = line.rsplit_once("::telemetry: ").unwrap();
+        let names = spans.split([' ', ':']).filter_map(|word| word.split_once('{'));
+        let names = names.map(|(name, _)| name).filter(|name| name.starts_with("innerve."));
+        for name in names.chain(event.split(' ').next()) {
+            assert!(page.contains(&format!("`{name}`")), "`{name}` is not documented");
+        }
+        for field in event.split(' ').filter_map(|word| word.split_once('=')) {
+            assert!(page.contains(&format!("`{}`", field.0)), "`{}` is not documented", field.0);
+        }
+    }
 }
 
 #[test]

@@ -15,16 +15,16 @@ enum Value {
 struct Message(Vec<(u64, Value)>);
 
 fn number(bytes: &mut &[u8]) -> u64 {
-    let mut value = 0;
-    for shift in (0..).step_by(7) {
+    let (mut value, mut shift) = (0, 0);
+    loop {
         let (first, rest) = bytes.split_first().unwrap();
         *bytes = rest;
         value |= u64::from(first & 0x7f) << shift;
+        shift += 7;
         if first & 0x80 == 0 {
             return value;
         }
     }
-    unreachable!("a number ends")
 }
 
 fn take<'a>(bytes: &mut &'a [u8], length: usize) -> &'a [u8] {
@@ -74,7 +74,7 @@ impl Message {
     fn messages(&self, field: u64) -> Vec<Self> {
         let read = |value: &Value| match value {
             Value::Bytes(bytes) => Self::read(bytes),
-            other => panic!("{other:?} is no message"),
+            Value::Number(_) | Value::Double(_) => panic!("{value:?} is no message"),
         };
         self.all(field).map(read).collect()
     }

@@ -219,29 +219,30 @@ async fn files_are_read_before_they_are_edited_and_a_directory_lasts() {
     session.call("Edit", edit).await;
     assert_eq!(world.read("a.txt"), "two\n");
     session.bash("cd sub").await;
-    assert_eq!(session.bash("cat b.txt").await, (false, "here\n".to_owned()));
+    assert_eq!(session.bash("cat b.txt").await, (false, "here".to_owned()));
     session.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_call_ends_its_command() {
     let world = World::new();
-    let session = Session::begin(&world, &Client::default(), &["--allow", "Bash(sleep *)"]).await;
-    let input = json!({ "command": "sleep 300" });
+    let session = Session::begin(&world, &Client::default(), &["--allow", "Bash(tail *)"]).await;
+    let input = json!({ "command": "tail -f /dev/null" });
     let params =
         CallToolRequestParams::new("Bash").with_arguments(input.as_object().unwrap().clone());
-    let sleeps = || world.processes().iter().any(|(_, line)| line == "sleep 300");
+    let follows = || world.processes().iter().any(|(_, line)| line == "tail -f /dev/null");
     {
         let call = session.client.call_tool(params);
         tokio::pin!(call);
         let deadline = Instant::now() + PATIENCE;
-        while !sleeps() {
+        while !follows() {
             assert!(Instant::now() < deadline, "it did not start");
-            let _running = tokio::time::timeout(Duration::from_millis(20), &mut call).await;
+            let running = tokio::time::timeout(Duration::from_millis(20), &mut call).await;
+            assert!(running.is_err(), "it ended: {running:?}");
         }
     }
     let deadline = Instant::now() + PATIENCE;
-    while sleeps() {
+    while follows() {
         assert!(Instant::now() < deadline, "it still runs");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -257,6 +258,6 @@ async fn an_unknown_tool_and_odd_input_are_told_and_end_nothing() {
     assert!(unknown.to_string().contains("did you mean Bash"), "{unknown}");
     let odd = session.call("Read", json!({ "path": 7 })).await;
     assert!(odd.is_error == Some(true) && text(&odd).contains("file_path"), "{odd:?}");
-    assert_eq!(session.bash("echo fine").await.1, "fine\n");
+    assert_eq!(session.bash("echo fine").await.1, "fine");
     session.end().await;
 }

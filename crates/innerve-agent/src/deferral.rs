@@ -69,7 +69,10 @@ pub(crate) fn deferred(
     window: u64,
     already: bool,
 ) -> BTreeSet<String> {
-    let tools = || pool.tools().iter().filter(|tool| is_deferrable(tool.as_ref()));
+    // How many tools servers bring must not change what is sent of the built-in ones.
+    let first = if mode == ToolSearchMode::On { 0 } else { pool.builtin_count() };
+    let considered = pool.tools().get(first..).unwrap_or_default();
+    let tools = || considered.iter().filter(|tool| is_deferrable(tool.as_ref()));
     let can_search = pool.tools().iter().any(|tool| tool.name() == SEARCH);
     let is_due = can_search
         && match mode {
@@ -282,6 +285,16 @@ mod tests {
         assert_eq!(names(3_900, false), 0);
         assert_eq!(names(4_100, false), 1);
         assert_eq!(names(100, true), 1);
+    }
+
+    #[test]
+    fn i12_tools_of_servers_do_not_change_what_is_deferred_of_the_built_in_ones() {
+        let builtins = vec![plain(SEARCH), tool("WebFetch", 10)];
+        let mcp = vec![tool("mcp__a__x", 40_000)];
+        let pool = ToolPool::assemble(Pool { builtins, mcp }, |_| false);
+        let names = |mode| deferred(mode, &pool, 10_000, false).into_iter().collect::<Vec<_>>();
+        assert_eq!(names(ToolSearchMode::USUAL), ["mcp__a__x"]);
+        assert_eq!(names(ToolSearchMode::On), ["WebFetch", "mcp__a__x"]);
     }
 
     #[test]

@@ -240,6 +240,7 @@ async fn list(link: &Arc<Link>, peer: &Peer<RoleClient>) -> Result<Built, String
     let mut descriptions = Vec::new();
     let mut left_out = Vec::new();
     let mut cursor = None;
+    let mut is_cut = true;
     for _ in 0..MAX_PAGES {
         let params = PaginatedRequestParams::default().with_cursor(cursor.take());
         let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params));
@@ -257,8 +258,6 @@ async fn list(link: &Arc<Link>, peer: &Peer<RoleClient>) -> Result<Built, String
         for tool in tools {
             let name = tool.get("name").and_then(Value::as_str).unwrap_or("(no name)").to_owned();
             if descriptions.len() >= MAX_TOOLS {
-                let problem = format!("the server has more than {MAX_TOOLS} tools");
-                left_out.push(LeftOut { name: "(more)".to_owned(), problem });
                 break;
             }
             match serde_json::from_value::<Description>(tool) {
@@ -270,9 +269,15 @@ async fn list(link: &Arc<Link>, peer: &Peer<RoleClient>) -> Result<Built, String
             }
         }
         cursor = page.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
+        is_cut = cursor.is_some() || descriptions.len() >= MAX_TOOLS;
         if cursor.is_none() || descriptions.len() >= MAX_TOOLS {
             break;
         }
+    }
+    if is_cut {
+        let problem =
+            format!("of a list of tools {MAX_TOOLS} in {MAX_PAGES} pages are read at most");
+        left_out.push(LeftOut { name: "(more)".to_owned(), problem });
     }
     let mut built = build_all(link, descriptions);
     built.left_out.splice(0..0, left_out);

@@ -15,9 +15,9 @@ const SCRIPT: &str = r#"exec 3<&0
 trap '' HUP INT QUIT TERM PIPE
 exec <&3 3<&-
 read -r line && exit 0
-kill -TERM -- "-$1" 2>/dev/null || exit 0
+kill -s TERM -- "-$1" 2>/dev/null || exit 0
 sleep 2
-kill -KILL -- "-$1" 2>/dev/null
+kill -s KILL -- "-$1" 2>/dev/null
 ) &
 "#;
 
@@ -46,5 +46,40 @@ impl Watchdog {
     pub(crate) fn release(mut self) {
         // A shell that is gone watches nothing.
         let _gone = self.0.write_all(b"done\n");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn a_group_that_nobody_released_is_forced_to_end() {
+        // It does not want to, and it has a child.
+        let script = "trap '' TERM; sleep 300 & wait; sleep 300";
+        let mut command = Command::new("/bin/sh");
+        let mut victim = command.args(["-c", script]).process_group(0).spawn().unwrap();
+        let watchdog = Watchdog::over(victim.id()).unwrap();
+        std::thread::sleep(Duration::from_millis(100));
+        assert_eq!(victim.try_wait().unwrap(), None);
+        drop(watchdog);
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while victim.try_wait().unwrap().is_none() {
+            assert!(Instant::now() < deadline, "it still runs");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    #[test]
+    fn a_group_that_was_released_is_left_alone() {
+        let mut command = Command::new("/bin/sh");
+        let mut other = command.args(["-c", "exec sleep 300"]).process_group(0).spawn().unwrap();
+        Watchdog::over(other.id()).unwrap().release();
+        std::thread::sleep(Duration::from_millis(500));
+        assert_eq!(other.try_wait().unwrap(), None);
+        other.kill().unwrap();
+        other.wait().unwrap();
     }
 }

@@ -76,7 +76,8 @@ pub(crate) fn begin(entries: &[(&str, Value)], change: impl FnOnce(&mut Options)
         servers,
         folder,
         policy,
-        pipeline: Pipeline::new(Arc::new(NoDisk)).with_results(Arc::new(MemoryStore::new(10_000_000))),
+        pipeline: Pipeline::new(Arc::new(NoDisk))
+            .with_results(Arc::new(MemoryStore::new(10_000_000))),
         progress: Arc::default(),
         cancellation: CancellationToken::new(),
     }

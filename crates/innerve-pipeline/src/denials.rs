@@ -35,3 +35,32 @@ impl Denials {
         self.in_a_row.load(Ordering::Relaxed) >= IN_A_ROW
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_in_a_row_are_enough_until_something_is_allowed() {
+        let denials = Denials::default();
+        for refused in [false, false, false, true] {
+            assert_eq!(denials.exhausted(), refused);
+            denials.refused();
+        }
+        assert!(denials.exhausted(), "it stays so");
+        denials.allowed();
+        assert!(!denials.exhausted());
+    }
+
+    #[test]
+    fn twenty_in_all_are_enough_once_whatever_was_allowed_between_them() {
+        let denials = Denials::default();
+        for _ in 0..20 {
+            assert!(!denials.exhausted());
+            denials.refused();
+            denials.allowed();
+        }
+        assert!(denials.exhausted());
+        assert!(!denials.exhausted(), "the total starts anew when it has fired");
+    }
+}

@@ -5,12 +5,12 @@ use std::time::Duration;
 use innerve_agent::{Agent, AgentEvent, Compaction, CompactionTrigger, TerminalReason, Transition};
 use innerve_model::ErrorClass;
 use innerve_pipeline::{HookEventName, HookOutcome};
-use innerve_protocol::{ContentBlock, Message, Role};
+use innerve_protocol::{ContentBlock, Message, Role, StopReason};
 use serde_json::{Value, json};
 
 use crate::hooks::{context, deny, hooked};
 use crate::kit::{Ran, World, check_transcript, finish, last_results, results, texts};
-use crate::script::{Say, Script, answer, call, fail, response, usage};
+use crate::script::{Say, Script, answer, call, cut, fail, response, stop, text, usage};
 
 /// A round with one call, after which the conversation has about so many tokens.
 fn round(id: &str, tokens: u64) -> Vec<Say> {
@@ -270,6 +270,38 @@ async fn after_an_hour_without_a_word_old_results_are_cleared() {
         finish(agent.run(vec![ContentBlock::text("And now?")])).await;
         assert_eq!(cleared(&agent.messages().await), expected, "after {minutes} minutes");
     }
+}
+
+#[tokio::test]
+async fn results_that_alone_would_fill_the_window_are_cut() {
+    let script = Script::new(vec![
+        response([
+            usage(170_000, 10),
+            call("a", "Big", json!({ "size": 400_000 })),
+            call("b", "Read", json!({})),
+        ]),
+        answer("SUMMARY"),
+        answer("Done."),
+    ]);
+    let ran = World::new(&script).run("Do it.").await;
+    assert_eq!(ran.reason(), TerminalReason::Completed);
+    let sent = last_results(&script.request(2));
+    assert!(sent[0].1.len() < 12_000, "{}", sent[0].1.len());
+    assert_eq!(sent[1].1, "b in /repo");
+}
+
+#[tokio::test]
+async fn an_answer_that_fills_the_window_is_kept_and_gone_on_with_after_a_compaction() {
+    let script = Script::new(vec![
+        cut([text("The first half"), stop(StopReason::ModelContextWindowExceeded)]),
+        answer("SUMMARY"),
+        answer("and the second."),
+    ]);
+    let ran = World::new(&script).run("Do it.").await;
+    assert_eq!(ran.transitions(), [Transition::ReactiveCompactRetry]);
+    let said = texts(&script.request(1).messages[1]);
+    assert_eq!(said, ["The first half"], "the summary is of all that was said");
+    assert!(opening(&script, 2).contains("Go on exactly where you stopped"));
 }
 
 #[tokio::test]

@@ -229,3 +229,19 @@ async fn i7_whatever_the_provider_does_the_run_ends_with_words_and_a_conversatio
         }
     }
 }
+
+#[tokio::test]
+async fn a_request_that_fits_only_with_less_output_asks_for_less() {
+    let overflow = |input: &'static str| vec![Say::Refuse("invalid_request_error", input)];
+    let too_much = "input length and `max_tokens` exceed context limit: 190000 + 8000 > 195000, decrease input length or `max_tokens` and try again";
+    let script = Script::new(vec![overflow(too_much), answer("Short.")]);
+    let ran = World::new(&script).run("Do it.").await;
+    assert_eq!(ran.transitions(), [Transition::MaxOutputTokensReduced]);
+    assert_eq!(script.request(1).max_tokens, 4_000);
+    assert_eq!(script.request(0).messages, script.request(1).messages);
+    // Too little would be left: the conversation is compacted.
+    let too_long = "input length and `max_tokens` exceed context limit: 193000 + 8000 > 195000, decrease input length or `max_tokens` and try again";
+    let script = Script::new(vec![overflow(too_long), answer("SUMMARY"), answer("Done.")]);
+    let ran = World::new(&script).run("Do it.").await;
+    assert_eq!(ran.transitions(), [Transition::ReactiveCompactRetry]);
+}

@@ -7,7 +7,7 @@ use futures_util::{StreamExt as _, stream};
 use innerve_model::{ErrorClass, EventStream, Model, ModelError};
 use innerve_protocol::{
     Capabilities, ContentBlock, Message, Request, RetryNotice, StopReason, StreamEvent, ToolChoice,
-    ToolUse, Usage, validate, validate_request,
+    ToolUse, Usage, WireError, validate, validate_request,
 };
 use serde_json::{Map, Value};
 use tokio::sync::Notify;
@@ -18,6 +18,8 @@ use tokio::sync::Notify;
 pub(crate) enum Say {
     Event(StreamEvent),
     Fail(ErrorClass, &'static str),
+    /// Fails with the provider's own kind and words.
+    Refuse(&'static str, &'static str),
     /// Goes on when somebody says so.
     WaitFor(Arc<Notify>),
     /// Never goes on.
@@ -177,6 +179,10 @@ impl Model for Speaker {
             match say {
                 Say::Event(event) => Ok(event),
                 Say::Fail(class, message) => Err(ModelError::new(class, message)),
+                Say::Refuse(kind, message) => {
+                    let (kind, message) = (kind.to_owned(), message.to_owned());
+                    Err(ModelError::from(WireError { kind, message }))
+                }
                 Say::WaitFor(signal) => {
                     signal.notified().await;
                     Ok(StreamEvent::Ping)

@@ -54,7 +54,12 @@ impl Agent {
     }
 
     /// An agent that goes on with a past session. What its log does not hold yet is written to it, and nothing else.
-    pub fn resume(env: SessionEnv, past: PastSession) -> Result<Self, LogError> {
+    ///
+    /// A session that only coordinates goes on so.
+    pub fn resume(mut env: SessionEnv, past: PastSession) -> Result<Self, LogError> {
+        if past.transcript().coordinator {
+            Arc::make_mut(&mut env.config).coordinator = true;
+        }
         let conversation = Conversation::resume(&env, past)?;
         Ok(Self {
             env: Arc::new(env),

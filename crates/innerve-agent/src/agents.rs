@@ -138,7 +138,7 @@ impl AgentDefinition {
                 }
                 "model" => {
                     definition.model =
-                        Some(value.text()).filter(|name| !matches!(name.as_str(), "inherit" | ""))
+                        Some(value.text()).filter(|name| !matches!(name.as_str(), "inherit" | ""));
                 }
                 "permissionMode" => {
                     definition.mode = Some(
@@ -272,5 +272,4 @@ impl AgentTypes {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 mod tests;

@@ -239,18 +239,16 @@ fn file_plan(
     }
     if !now.is(last.after.as_deref()) {
         let later = entries.iter().rev().take_while(|entry| !std::ptr::eq(**entry, *last));
-        let later = later.filter(|entry| now.is(entry.after.as_deref())).find_map(|entry| {
-            match entry.cause {
-                Cause::Turn(turn) => {
-                    Some(format!("turn {turn} changed it again; undo that turn first"))
-                }
-                Cause::Undo(_) => {
-                    let turn = history.turn_of(entry.cause);
-                    Some(format!("the undo of turn {turn} changed it again"))
-                }
+        let later = later.copied().find(|entry| now.is(entry.after.as_deref()));
+        return leave(&match later.map(|entry| entry.cause) {
+            None => "someone else has changed it since".to_owned(),
+            Some(Cause::Turn(turn)) => {
+                format!("turn {turn} changed it again; undo that turn first")
+            }
+            Some(undo @ Cause::Undo(_)) => {
+                format!("the undo of turn {} changed it again", history.turn_of(undo))
             }
         });
-        return leave(&later.unwrap_or_else(|| "someone else has changed it since".to_owned()));
     }
     match (&first.before, &now) {
         (Before::Absent, _) => plan(Undoing::Remove),

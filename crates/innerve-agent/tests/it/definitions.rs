@@ -181,6 +181,17 @@ async fn a_coordinator_has_no_tools_but_workers_that_work_side_by_side() {
 }
 
 #[tokio::test]
+async fn a_session_that_only_coordinates_goes_on_so() {
+    let script = Script::new(vec![answer("One."), answer("Two.")]);
+    let mut world = World::new(&script);
+    world.config.coordinator = true;
+    drop(world.start());
+    world.config.coordinator = false;
+    finish(world.resume().run(vec![ContentBlock::text("Go on.")])).await;
+    assert_eq!(tools(&script.request(0)), ["Agent"]);
+}
+
+#[tokio::test]
 async fn a_coordinator_starts_no_copies_of_itself() {
     let script = family(json!({ "prompt": "child", "type": "fork" }), Vec::new());
     let mut world = World::new(&script);

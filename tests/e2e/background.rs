@@ -118,3 +118,43 @@ fn a_session_works_in_a_worktree_and_comes_back() {
     assert_eq!(back.trim(), world.work("").display().to_string());
     assert!(!world.has(".innerve/worktrees/side"));
 }
+
+#[test]
+fn what_a_watched_command_prints_reaches_the_model_and_so_does_its_end() {
+    let world = World::new();
+    let watch = json!({ "command": "echo first-event; exit 3", "description": "two events" });
+    let model = world.model(
+        Wire::Anthropic,
+        [
+            reply().uses("Monitor", watch),
+            reply().bash("sleep 1.5"),
+            reply().bash("true"),
+            reply().text("Seen."),
+        ],
+    );
+    world
+        .innerve([
+            "run",
+            "watch",
+            "--allow",
+            "Monitor",
+            "--allow",
+            "Bash(sleep *)",
+            "--allow",
+            "Bash(true)",
+        ])
+        .model(&model)
+        .run()
+        .exits(0);
+    let all = format!("{:?}", model.request(3));
+    assert!(all.contains("printed:") && all.contains("first-event"), "{all}");
+    assert!(all.contains("exit code 3 after 1 lines"), "{all}");
+}
+
+#[test]
+fn a_lone_sleep_is_sent_to_the_monitor() {
+    let world = World::new();
+    let model = world.model(Wire::Anthropic, [reply().bash("sleep 30"), reply().text("Well.")]);
+    world.innerve(["run", "wait", "--allow", "Bash(sleep *)"]).model(&model).run().exits(0);
+    assert!(model.request(1).result_texts()[0].contains("Monitor"));
+}

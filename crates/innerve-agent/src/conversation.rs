@@ -137,9 +137,17 @@ impl Conversation {
         Ok(())
     }
 
-    /// What the model has not been told yet of tasks in the background that have ended.
+    /// What the model has not been told yet of tasks in the background: what they saw, and that they have ended.
     pub(crate) fn task_news(&mut self, tasks: &dyn TaskRegistry) -> Vec<ContentBlock> {
-        let mut news = Vec::new();
+        let mut news: Vec<ContentBlock> = tasks
+            .take_events()
+            .into_iter()
+            .map(|(id, event)| {
+                let text =
+                    format!("<system-reminder>Task {} printed:\n{event}</system-reminder>", id.0);
+                ContentBlock::text(text)
+            })
+            .collect();
         let mut told = BTreeSet::new();
         for task in tasks.list() {
             let Some(text) = news_of(&task) else { continue };

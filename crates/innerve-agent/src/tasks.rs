@@ -31,11 +31,6 @@ impl Tasks {
         std::mem::take(&mut self.table().news)
     }
 
-    /// What running tasks have told since the last call, oldest first, for the next turn to be told of.
-    pub fn take_events(&self) -> Vec<(TaskId, String)> {
-        std::mem::take(&mut self.table().events)
-    }
-
     /// Ends all tasks.
     pub fn stop_all(&self) {
         for (_, stop) in self.table().tasks.values() {
@@ -116,6 +111,10 @@ impl TaskRegistry for Tasks {
         if table.events.len() > MAX_EVENTS {
             table.events.remove(0);
         }
+    }
+
+    fn take_events(&self) -> Vec<(TaskId, String)> {
+        std::mem::take(&mut self.table().events)
     }
 
     fn list(&self) -> Vec<TaskStatus> {

@@ -68,3 +68,18 @@ fn i8_ended_tasks_and_old_news_are_forgotten() {
     assert!(tasks.get(&running).is_some(), "what runs is not forgotten");
     assert!(tasks.take_news().len() <= 1_000);
 }
+
+#[test]
+fn i8_what_running_tasks_tell_is_told_once_and_bounded() {
+    let tasks = Tasks::default();
+    let (id, _) = register(&tasks, TaskKind::Monitor);
+    tasks.report(&id, "one".to_owned());
+    tasks.report(&id, "two".to_owned());
+    let told = tasks.take_events();
+    assert_eq!(told, [(id.clone(), "one".to_owned()), (id.clone(), "two".to_owned())]);
+    assert!(tasks.take_events().is_empty());
+    for _ in 0..1_000 {
+        tasks.report(&id, "again".to_owned());
+    }
+    assert!(tasks.take_events().len() <= 200);
+}

@@ -162,6 +162,10 @@ pub trait TaskRegistry: Send + Sync {
         let _ = id;
         drop(event);
     }
+    /// What was told of running tasks since the last call, oldest first.
+    fn take_events(&self) -> Vec<(TaskId, String)> {
+        Vec::new()
+    }
     /// All tasks, oldest first.
     fn list(&self) -> Vec<TaskStatus>;
     /// One task.

@@ -126,7 +126,11 @@ impl Innerve {
     /// # Panics
     /// When it cannot be started.
     pub fn start(self) -> Running {
-        let mut command = self.command();
+        let command = self.command();
+        self.start_command(command)
+    }
+
+    fn start_command(self, mut command: Command) -> Running {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
         let stdout = Collected::from(child.stdout.take().expect("a pipe"), self.reads_at_most);
@@ -151,6 +155,24 @@ impl Innerve {
     /// Starts it with a person at a terminal.
     pub fn at_terminal(self) -> Terminal {
         Terminal::open(self.command())
+    }
+
+    /// Runs a script of bash, in which `innerve` is the program with nothing but its own arguments.
+    pub fn by_shell(mut self, script: &str) -> Ended {
+        let bin = self.cwd.join("../bin");
+        fs::create_dir_all(&bin).expect("the world is writable");
+        let link = bin.join("innerve");
+        if fs::symlink_metadata(&link).is_err() {
+            std::os::unix::fs::symlink(program(), &link).expect("the world is writable");
+        }
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let mut with = OsString::from(bin);
+        with.push(":");
+        with.push(path);
+        self = self.env("PATH", with);
+        self.arguments = vec!["-c".into(), script.into()];
+        let command = self.set_up(Command::new("bash"));
+        self.start_command(command).end()
     }
 
     /// Starts it at a terminal of this size.
@@ -299,6 +321,11 @@ pub struct Ended {
 }
 
 impl Ended {
+    /// The exit code; -1 when a signal ended it.
+    pub fn code(&self) -> i32 {
+        self.status.code().unwrap_or(-1)
+    }
+
     /// It ended with this exit code.
     ///
     /// # Panics

@@ -17,6 +17,7 @@ mod jsonl;
 mod judging;
 mod mcp;
 mod output;
+mod private;
 mod provider;
 mod rules;
 mod run;

@@ -1,8 +1,10 @@
 //! The texts that were sent, kept for the next time.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+
+use crate::private;
 
 /// Bytes of the file that are read; older texts are forgotten.
 const MAX_READ: u64 = 1024 * 1024;
@@ -50,18 +52,11 @@ impl History {
 
     fn append(&self, text: &str) -> io::Result<()> {
         if let Some(folder) = self.path.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        let mut options = OpenOptions::new();
-        options.append(true).create(true);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::OpenOptionsExt as _;
-            options.mode(0o600);
+            private::make_folder(folder)?;
         }
         let mut line = serde_json::to_vec(text)?;
         line.push(b'\n');
-        options.open(&self.path)?.write_all(&line)
+        private::append_to(&self.path)?.write_all(&line)
     }
 }
 

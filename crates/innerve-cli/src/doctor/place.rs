@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use innerve_settings::Locations;
 
 use super::finding::Finding;
+use crate::private;
 
 /// What is there.
 pub(super) fn look() -> Vec<Finding> {
@@ -44,7 +45,8 @@ fn program(name: &str, need: &str, needed: bool) -> Finding {
 /// The folder of sessions and results: it can be written, and others cannot read it.
 fn state(folder: &Path) -> Finding {
     let shown = folder.display();
-    let written = fs::create_dir_all(folder).and_then(|()| tempfile::NamedTempFile::new_in(folder));
+    let written =
+        private::make_folder(folder).and_then(|()| tempfile::NamedTempFile::new_in(folder));
     if let Err(error) = written {
         return Finding::problem("state", format!("{shown} cannot be written: {error}"))
             .mend("sessions and large results go there; make it writable, or set XDG_STATE_HOME");

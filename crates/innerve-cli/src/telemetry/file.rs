@@ -1,11 +1,13 @@
 //! The file of the local log: for its owner only, and of bounded size.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use tracing_subscriber::fmt::MakeWriter;
+
+use crate::private;
 
 /// Bytes from which on the next program to start begins a new file; the one before is kept.
 const FULL: u64 = 8 << 20;
@@ -29,7 +31,7 @@ impl LogFile {
     /// Opens the file to add to it; its folder is made if it is not there.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         if let Some(folder) = path.parent() {
-            make_folder(folder)?;
+            private::make_folder(folder)?;
         }
         if fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() >= FULL) {
             let mut before = path.as_os_str().to_owned();
@@ -37,20 +39,8 @@ impl LogFile {
             // Another program may have moved it meanwhile.
             drop(fs::rename(path, before));
         }
-        let mut options = OpenOptions::new();
-        options.create(true).append(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        Ok(Self { open: Mutex::new(Open { file: options.open(path)?, left: MOST }) })
+        Ok(Self { open: Mutex::new(Open { file: private::append_to(path)?, left: MOST }) })
     }
-}
-
-fn make_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
 }
 
 impl<'a> MakeWriter<'a> for LogFile {
@@ -95,7 +85,7 @@ mod tests {
         LogFile::open(&path).unwrap().make_writer().write_all(b"first\n").unwrap();
         LogFile::open(&path).unwrap().make_writer().write_all(b"second\n").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "first\nsecond\n");
-        OpenOptions::new().append(true).open(&path).unwrap().set_len(FULL).unwrap();
+        fs::OpenOptions::new().append(true).open(&path).unwrap().set_len(FULL).unwrap();
         LogFile::open(&path).unwrap().make_writer().write_all(b"third\n").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "third\n");
         assert!(path.with_file_name("innerve.log.1").exists());

@@ -125,3 +125,65 @@ fn a_prompt_tool_is_called_in_place_of_a_person_and_its_nonsense_is_a_no() {
     let told: Value = json!(model.request(1).result_texts());
     assert!(told.to_string().contains("TodoWrite"), "{told}");
 }
+
+/// An MCP server with one tool, which answers what it is asked about by the command in it, and notes it.
+const DESK: &str = r#"
+import json, sys
+for line in sys.stdin:
+    call = json.loads(line)
+    if "id" not in call:
+        continue
+    method, params = call["method"], call.get("params", {})
+    if method == "initialize":
+        result = {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "desk", "version": "1"}}
+    elif method == "tools/list":
+        result = {"tools": [{"name": "approve", "inputSchema": {"type": "object"}}]}
+    elif method == "tools/call":
+        asked = params["arguments"]
+        with open("asked.jsonl", "a") as notes:
+            notes.write(json.dumps(asked) + "\n")
+        command = asked["input"].get("command", "")
+        if "yes" in command:
+            word = {"behavior": "allow"}
+        elif "other" in command:
+            word = {"behavior": "allow", "updatedInput": {"command": "touch changed"}}
+        else:
+            word = {"behavior": "deny", "message": "the desk says no"}
+        result = {"content": [{"type": "text", "text": json.dumps(word)}]}
+    else:
+        result = {}
+    print(json.dumps({"jsonrpc": "2.0", "id": call["id"], "result": result}), flush=True)
+"#;
+
+#[test]
+fn a_tool_of_a_server_answers_in_place_of_a_person() {
+    if std::process::Command::new("python3").arg("--version").output().is_err() {
+        return;
+    }
+    let world = World::new().file("desk.py", DESK);
+    let script = world.work("desk.py").display().to_string();
+    let server = json!({ "command": "python3", "args": [script] });
+    let config = json!({ "mcpServers": { "desk": server } }).to_string();
+    let model = world.model(
+        Wire::Anthropic,
+        [
+            reply().bash("touch yes"),
+            reply().bash("touch no"),
+            reply().bash("touch other"),
+            reply().text("Done."),
+        ],
+    );
+    let run = world.innerve(["run", "go", "--permission-prompt-tool", "mcp__desk__approve"]);
+    run.args(["--mcp-config", &config]).model(&model).run().exits(0);
+    assert!(world.has("yes") && !world.has("no") && !world.has("other") && world.has("changed"));
+    let told = model.request(2).result_texts().remove(0);
+    assert!(told.contains("the desk says no"), "{told}");
+    let asked = world.read("asked.jsonl");
+    let first: Value = serde_json::from_str(asked.lines().next().unwrap()).unwrap();
+    assert_eq!(
+        (&first["tool_name"], &first["input"]),
+        (&json!("Bash"), &json!({ "command": "touch yes" }))
+    );
+    assert!(first["tool_use_id"].is_string());
+    assert_eq!(asked.lines().count(), 3, "what it changed is not asked again");
+}

@@ -82,6 +82,9 @@ fn plan_mode_changes_nothing() {
                 .uses("Read", json!({ "file_path": "a.txt" }))
                 .uses("Write", json!({ "file_path": "new.txt", "content": "new" }))
                 .bash("touch made.txt"),
+            // The classifier judges what a command would change.
+            reply().text("FLAG"),
+            reply().text(r#"{"verdict":"block","reason":"it makes a file, and this is planning"}"#),
             reply().text("A plan."),
         ],
     );
@@ -91,7 +94,8 @@ fn plan_mode_changes_nothing() {
         .run();
     ended.exits(0);
     assert!(!world.has("new.txt") && !world.has("made.txt"));
-    let texts = model.request(1).result_texts();
+    assert!(model.request(1).last_words().contains(r#""planning":true"#));
+    let texts = model.request(3).result_texts();
     assert!(texts[0].contains("alpha"), "{texts:?}");
     let denied = ended.json()["permission_denials"].as_array().map(Vec::len);
     assert_eq!(denied, Some(2));

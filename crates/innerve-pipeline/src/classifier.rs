@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use innerve_permission::PermissionMode;
 use innerve_protocol::ToolUseId;
 use innerve_tool::BoxFuture;
 
@@ -22,6 +23,8 @@ pub struct ClassifierRequest {
     pub input: String,
     /// The directory it would run in, absolute.
     pub cwd: PathBuf,
+    /// The mode that asks: `auto`, or `plan`, in which nothing should be changed yet.
+    pub mode: PermissionMode,
 }
 
 /// A classifier's word.

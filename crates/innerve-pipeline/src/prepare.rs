@@ -48,6 +48,7 @@ impl Call<'_> {
             tool: self.name.clone(),
             input: input.clone(),
             cwd: call.context.cwd.clone(),
+            mode: call.policy.mode,
         };
         let started = catch_unwind(AssertUnwindSafe(|| classifier.start(request)));
         let broken = || ClassifierVerdict::Unavailable("an internal error ended it".to_owned());

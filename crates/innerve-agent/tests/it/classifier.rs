@@ -446,5 +446,6 @@ async fn in_plan_mode_it_judges_shell_commands_and_without_its_word_a_person_is_
         );
         let ran = auto.run("plan it").await;
         assert_eq!(result_of(&ran, "a").starts_with("done."), runs, "{}", result_of(&ran, "a"));
+        assert_eq!(auto.told()[0][1]["review"]["planning"], true);
     }
 }

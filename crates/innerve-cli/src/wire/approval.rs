@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use innerve_agent::{SharedPolicy, ToolFactory as _};
 use innerve_permission::{Behavior, Origin, PermissionMode, Policy, Rule, RuleSource};
@@ -14,6 +15,9 @@ use super::Workplace;
 use super::tools::BuiltinTools;
 use crate::exit::Failure;
 
+/// How long a server that is starting is waited for (Claude Code documentation, "MCP").
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// What ends the run, as soon as it turns out.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fatal(Arc<OnceLock<String>>);
@@ -22,6 +26,7 @@ pub(super) struct Fatal(Arc<OnceLock<String>>);
 struct ToolInPlace {
     name: String,
     tool: PromptTool,
+    tools: Arc<BuiltinTools>,
     fatal: Fatal,
     cancellation: CancellationToken,
 }
@@ -50,6 +55,7 @@ impl Workplace {
         let rule = rule_for(name, &self.policy.cwd)?;
         let (tools, policy, tasks) =
             (Arc::clone(tools), Arc::clone(policy), Arc::clone(&self.tasks));
+        let all = Arc::clone(&tools);
         let turn = move || {
             let current = policy.current();
             let seat = BuiltinTools::seat_without_agents(&tasks);
@@ -65,6 +71,7 @@ impl Workplace {
         let approver = ToolInPlace {
             name: name.clone(),
             tool: PromptTool::new(name, asking, turn),
+            tools: all,
             fatal: self.fatal.clone(),
             cancellation: self.cancellation.clone(),
         };
@@ -92,6 +99,13 @@ impl Approver for ToolInPlace {
         cancellation: CancellationToken,
     ) -> BoxFuture<'_, Answer> {
         Box::pin(async move {
+            if !self.tool.is_there() {
+                // Its server may be starting.
+                tokio::select! {
+                    () = self.tools.servers_settled(PATIENCE) => {}
+                    () = cancellation.cancelled() => return Answer::Interrupted,
+                }
+            }
             if self.tool.is_there() {
                 return self.tool.ask(request, cancellation).await;
             }

@@ -86,6 +86,13 @@ impl BuiltinTools {
         self
     }
 
+    /// Waits until no server is starting for the first time, at most so long.
+    pub(super) async fn servers_settled(&self, limit: Duration) {
+        if let Some(servers) = &self.servers {
+            servers.settled(limit).await;
+        }
+    }
+
     /// The tools of a call outside any conversation.
     pub(super) fn pool_without_agents(&self, tasks: &Arc<Tasks>) -> Pool {
         self.tools(&Self::seat_without_agents(tasks))
@@ -132,11 +139,7 @@ impl ToolFactory for BuiltinTools {
     }
 
     fn settled(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async {
-            if let Some(servers) = &self.servers {
-                servers.settled(SEARCH_PATIENCE).await;
-            }
-        })
+        Box::pin(self.servers_settled(SEARCH_PATIENCE))
     }
 
     fn pending(&self) -> Vec<String> {

@@ -102,12 +102,14 @@ Usage: cargo xtask bench [SUBJECT]… [--json FILE] [--against REV]
 Subjects:
   analyze   the shell analyzer beside the bare parse of the same text, how its time grows, its median over the corpus of
             everyday commands, and `innerve analyze` as a process
+  bash      a Bash call that does nothing beyond the shell itself; the memory that 1 GB of output takes
   check     facts and decision for calls of every kind under 10 rules and under 1,000, in turn
   grep      the Grep tool beside ripgrep on a tree of 20,000 files, with warm and, for root, cold caches; what
             `innerve call` takes besides searching is measured in an empty directory and left out; rg must be installed
   loop      `innerve run` against a model that asks for a tool 1,000 times: start to first request, the time of a turn and
             the memory, early and late
   pipeline  a call that does nothing through the fourteen steps, beyond its tool
+  read      Read of a small file, and of line 10 million of 1 GB with the memory that takes
 
 Examples:
   cargo xtask bench

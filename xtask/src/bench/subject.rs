@@ -11,6 +11,8 @@ use crate::workspace::Workspace;
 pub(crate) enum Subject {
     /// The shell analyzer.
     Analyze,
+    /// The Bash tool.
+    Bash,
     /// The permission engine.
     Check,
     /// The Grep tool.
@@ -19,21 +21,32 @@ pub(crate) enum Subject {
     Loop,
     /// The fourteen steps.
     Pipeline,
+    /// The Read tool.
+    Read,
 }
 
 impl Subject {
     /// All, in the order of the table.
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Analyze, Self::Check, Self::Grep, Self::Loop, Self::Pipeline];
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Analyze,
+        Self::Bash,
+        Self::Check,
+        Self::Grep,
+        Self::Loop,
+        Self::Pipeline,
+        Self::Read,
+    ];
 
     /// Its word on the command line.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Analyze => "analyze",
+            Self::Bash => "bash",
             Self::Check => "check",
             Self::Grep => "grep",
             Self::Loop => "loop",
             Self::Pipeline => "pipeline",
+            Self::Read => "read",
         }
     }
 
@@ -46,7 +59,7 @@ impl Subject {
     pub(super) const fn needs_program(self) -> bool {
         match self {
             Self::Analyze | Self::Grep | Self::Loop => true,
-            Self::Check | Self::Pipeline => false,
+            Self::Bash | Self::Check | Self::Pipeline | Self::Read => false,
         }
     }
 
@@ -54,9 +67,11 @@ impl Subject {
     pub(super) fn measure(self, shell: &Shell, workspace: &Workspace) -> Result<Measured> {
         match self {
             Self::Analyze => analyze::measure(shell, workspace),
+            Self::Bash => Ok(Measured::Figures(example(shell, "innerve-builtins", "bench_bash")?)),
             Self::Check => check::measure(shell),
             Self::Grep => grep::measure(shell, workspace),
             Self::Loop => turns::measure(shell, workspace),
+            Self::Read => Ok(Measured::Figures(example(shell, "innerve-builtins", "bench_read")?)),
             Self::Pipeline => {
                 let figures = example(shell, "innerve-pipeline", "bench_pipeline")?;
                 Ok(Measured::Figures(figures))

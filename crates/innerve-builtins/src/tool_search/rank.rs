@@ -157,6 +157,8 @@ struct Term {
 }
 
 fn terms(query: &str) -> Vec<Term> {
+    static EMPTY: LazyLock<BTreeSet<String>> =
+        LazyLock::new(|| EMPTY_WORDS.iter().map(|word| stem(word)).collect());
     let mut terms: Vec<Term> = Vec::new();
     for piece in query.split_whitespace() {
         let required = piece.starts_with('+');
@@ -168,8 +170,6 @@ fn terms(query: &str) -> Vec<Term> {
             }
         }
     }
-    static EMPTY: LazyLock<BTreeSet<String>> =
-        LazyLock::new(|| EMPTY_WORDS.iter().map(|word| stem(word)).collect());
     let says_something = |term: &Term| term.required || !EMPTY.contains(&term.word);
     if terms.iter().any(says_something) {
         terms.retain(says_something);

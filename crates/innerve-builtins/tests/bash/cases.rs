@@ -61,7 +61,7 @@ async fn claude_code_2_1_212_a_signal_of_its_own_is_no_time_out() {
 #[tokio::test]
 async fn pi_9460_a_command_ends_at_the_default_time() {
     let bench = Bench::with(HostProcesses::new(), |options| {
-        options.default_timeout = Duration::from_millis(300)
+        options.default_timeout = Duration::from_millis(300);
     });
     let (code, _) = bench.failure("sleep 100000.04").await;
     assert_eq!(code, "tool:timed_out");

@@ -252,8 +252,8 @@ mod page {
                 .filter(|kind| kind != "null")
                 .collect::<Vec<_>>()
                 .join(" or "),
-            Value::Null => "any".to_owned(),
-            kind => name(kind),
+            Value::String(kind) => kind.clone(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => "any".to_owned(),
         }
     }
 

@@ -1,15 +1,18 @@
 //! OpenAI's Chat Completions and the many servers that imitate it, streaming.
 
 mod accumulate;
+mod body;
 mod decode;
 mod encode;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use innerve_protocol::{Capabilities, Request};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
+
+use body::Written;
 
 use crate::endpoint::Endpoint;
 use crate::http::{self, Http, KeyHeader};
@@ -33,6 +36,14 @@ pub struct OpenAi {
 struct Shared {
     http: Http,
     dialect: Dialect,
+    written: Mutex<Written>,
+}
+
+impl Shared {
+    fn write(&self, request: &Request) -> Result<Vec<u8>, serde_json::Error> {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        written.write(request, &self.dialect)
+    }
 }
 
 /// Makes tool use ids for servers that give none.
@@ -194,7 +205,7 @@ impl OpenAi {
     pub fn new(endpoint: Endpoint, dialect: Dialect) -> Result<Self, ModelError> {
         let endpoint = endpoint.default_key_source("OPENAI_API_KEY").with_path_unless_any("/v1");
         let http = Http::new(endpoint, KeyHeader::Bearer)?;
-        Ok(Self { shared: Arc::new(Shared { http, dialect }) })
+        Ok(Self { shared: Arc::new(Shared { http, dialect, written: Mutex::default() }) })
     }
 
     /// The ids of the models that the server offers; asking for them costs nothing.
@@ -227,8 +238,7 @@ impl Model for OpenAi {
     fn stream(&self, request: Request) -> EventStream {
         let shared = Arc::clone(&self.shared);
         http::open(async move {
-            let body = encode::encode(&request, &shared.dialect);
-            let body = serde_json::to_vec(&body).map_err(|error| {
+            let body = shared.write(&request).map_err(|error| {
                 ModelError::new(
                     ErrorClass::Invalid,
                     format!("the request cannot be written as JSON: {error}"),

@@ -31,6 +31,11 @@ impl SharedMessage {
         &mut inner.message
     }
 
+    /// Whether both are clones of one message that nobody has changed since.
+    pub fn is_clone_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// The message itself; a copy if others share it.
     pub fn into_message(self) -> Message {
         Arc::try_unwrap(self.0).map_or_else(|shared| shared.message.clone(), |inner| inner.message)
@@ -68,7 +73,7 @@ impl Borrow<Message> for SharedMessage {
 
 impl PartialEq for SharedMessage {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || **self == **other
+        self.is_clone_of(other) || **self == **other
     }
 }
 

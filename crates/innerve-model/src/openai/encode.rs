@@ -14,11 +14,10 @@ use super::Dialect;
 /// Sampling fields that both wire formats spell alike.
 const SHARED_FIELDS: [&str; 2] = ["temperature", "top_p"];
 
-pub(super) fn encode(request: &Request, dialect: &Dialect) -> Value {
+/// The body without its model and messages.
+pub(super) fn rest(request: &Request, dialect: &Dialect) -> Map<String, Value> {
     let encoder = Encoder { request, dialect };
     let mut body = Map::new();
-    body.insert("model".to_owned(), json!(request.model));
-    body.insert("messages".to_owned(), Value::Array(encoder.messages()));
     let tools = encoder.tools();
     if !tools.is_empty() {
         body.insert("tools".to_owned(), Value::Array(tools));
@@ -39,7 +38,32 @@ pub(super) fn encode(request: &Request, dialect: &Dialect) -> Value {
         body.insert("stream_options".to_owned(), json!({"include_usage": true}));
     }
     body.extend(dialect.fields.clone());
-    Value::Object(body)
+    body
+}
+
+/// The message that holds the instructions.
+pub(super) fn instructions(request: &Request) -> Option<Value> {
+    let system: Vec<&str> = request.system.iter().map(|block| block.text.as_str()).collect();
+    (!system.is_empty()).then(|| json!({"role": "system", "content": system.join("\n\n")}))
+}
+
+/// What a message becomes, behind the one before it.
+pub(super) fn message(
+    request: &Request,
+    dialect: &Dialect,
+    previous: Option<&Message>,
+    message: &Message,
+) -> Vec<Value> {
+    let encoder = Encoder { request, dialect };
+    match message.role {
+        Role::System => vec![json!({"role": "system", "content": message.plain_text()})],
+        Role::Assistant => encoder.assistant(message).into_iter().collect(),
+        Role::User => {
+            let mut messages = Vec::new();
+            encoder.user(message, previous, &mut messages);
+            messages
+        }
+    }
 }
 
 struct Encoder<'a> {
@@ -48,27 +72,6 @@ struct Encoder<'a> {
 }
 
 impl<'a> Encoder<'a> {
-    fn messages(&self) -> Vec<Value> {
-        let mut messages = Vec::new();
-        let system: Vec<&str> =
-            self.request.system.iter().map(|block| block.text.as_str()).collect();
-        if !system.is_empty() {
-            messages.push(json!({"role": "system", "content": system.join("\n\n")}));
-        }
-        let mut previous: Option<&Message> = None;
-        for message in &self.request.messages {
-            match message.role {
-                Role::System => {
-                    messages.push(json!({"role": "system", "content": message.plain_text()}));
-                }
-                Role::Assistant => messages.extend(self.assistant(message)),
-                Role::User => self.user(message, previous, &mut messages),
-            }
-            previous = Some(message);
-        }
-        messages
-    }
-
     /// Thinking and server-side blocks are left out: no server takes them back.
     fn assistant(&self, message: &Message) -> Option<Value> {
         let texts: Vec<&str> = message.content.iter().filter_map(ContentBlock::as_text).collect();
@@ -93,7 +96,7 @@ impl<'a> Encoder<'a> {
     }
 
     /// Tool messages in the order of the calls, then one user message with the results' media and the person's words.
-    fn user(&self, message: &Message, previous: Option<&'a Message>, messages: &mut Vec<Value>) {
+    fn user(&self, message: &Message, previous: Option<&Message>, messages: &mut Vec<Value>) {
         let order: HashMap<&str, (usize, &str)> = previous
             .into_iter()
             .flat_map(Message::tool_uses)

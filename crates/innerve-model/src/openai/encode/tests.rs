@@ -19,6 +19,12 @@ fn request(messages: Vec<Message>) -> Request {
     }
 }
 
+/// The whole body as a server reads it.
+fn encode(request: &Request, dialect: &Dialect) -> Value {
+    let body = crate::openai::body::Written::default().write(request, dialect).unwrap();
+    serde_json::from_slice(&body).unwrap()
+}
+
 fn image() -> ContentBlock {
     let source =
         ImageSource::Base64 { media_type: "image/png".to_owned(), data: "AAAA".to_owned() };

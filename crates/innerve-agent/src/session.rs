@@ -9,7 +9,7 @@ use innerve_model::Model;
 use innerve_permission::PermissionMode;
 use innerve_pipeline::{Denials, Pipeline};
 use innerve_protocol::{AgentId, SessionId};
-use innerve_tool::port::{SubagentSpawner, TaskRegistry, ToolCatalog};
+use innerve_tool::port::{SubagentSpawner, TaskRegistry, ToolCatalog, Worktrees};
 use innerve_tool::{BoxFuture, CancellationToken, Pool};
 
 use crate::{AgentClassifier, AgentConfig, Journal, RemoteTools, SharedPolicy, Spending};
@@ -83,6 +83,8 @@ pub struct SessionEnv {
     pub tools: Arc<dyn ToolFactory>,
     /// Background work.
     pub tasks: Arc<dyn TaskRegistry>,
+    /// Gives sub-agents git worktrees of their own.
+    pub worktrees: Option<Arc<dyn Worktrees>>,
     /// Keeps what files were before they were changed; told of each turn, so that it can be undone.
     pub journal: Option<Arc<Journal>>,
     /// Judges in place of a person, in the modes that want it; `None` if there is none.
@@ -127,6 +129,7 @@ impl SessionEnv {
             tools,
             tasks,
             journal,
+            worktrees,
             classifier,
             denials,
             spending,
@@ -148,6 +151,7 @@ impl SessionEnv {
             tools: Arc::clone(tools),
             tasks: Arc::clone(tasks),
             journal: journal.clone(),
+            worktrees: worktrees.clone(),
             classifier: classifier.as_ref().map(AgentClassifier::child),
             denials: if background { Arc::default() } else { Arc::clone(denials) },
             spending: Arc::clone(spending),

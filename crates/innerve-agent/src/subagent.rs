@@ -10,7 +10,7 @@ use innerve_pipeline::HookEventName;
 use innerve_protocol::{AgentId, ContentBlock, ToolUseId, Usage};
 use innerve_tool::port::{
     AgentType, Isolation, SubagentError, SubagentOutcome, SubagentRequest, SubagentSpawner,
-    TaskKind, TaskState,
+    TaskKind, TaskState, Worktrees,
 };
 use innerve_tool::{BoxFuture, CallContext, ProgressEvent};
 use serde_json::json;
@@ -77,8 +77,13 @@ impl Spawner {
             let text = "a copy starts no copies; do this yourself, or use another type".to_owned();
             return Err(SubagentError::Unsupported(text));
         }
-        let cwd = directory(&request.isolation, &context)?;
         let agent_id = AgentId::new(format!("a{}", (self.parent.new_id)()));
+        let worktree =
+            OwnWorktree::make(&request.isolation, &self.parent, &context, &agent_id).await?;
+        let cwd = match &worktree {
+            Some(own) => own.path.clone(),
+            None => directory(&request.isolation, &context)?,
+        };
         let config = AgentConfig {
             // A copy has all that its parent has, or nothing that is cached would be read.
             model: request
@@ -125,7 +130,7 @@ impl Spawner {
         }
         prompt.extend(heard.context.into_iter().chain([task]).map(ContentBlock::text));
         let kind = public_name(&definition.name);
-        let work = Work { agent, agent_id: agent_id.clone(), kind, prompt, seat };
+        let work = Work { agent, agent_id: agent_id.clone(), kind, prompt, seat, worktree };
         if !background {
             return work.finish(&self.events, &context.tool_use_id).await;
         }
@@ -138,7 +143,12 @@ impl Spawner {
         let (events, parent) = (self.events.clone(), context.tool_use_id.clone());
         tokio::spawn(async move {
             let state = match work.finish(&events, &parent).await {
-                Ok(SubagentOutcome::Completed { text, .. }) => TaskState::Completed(text),
+                Ok(SubagentOutcome::Completed { text, note: None, .. }) => {
+                    TaskState::Completed(text)
+                }
+                Ok(SubagentOutcome::Completed { text, note: Some(note), .. }) => {
+                    TaskState::Completed(format!("{text}\n\n[Note: {note}]"))
+                }
                 Ok(SubagentOutcome::Launched { .. }) => TaskState::Completed(String::new()),
                 Err(SubagentError::Interrupted) => TaskState::Killed,
                 Err(error) => TaskState::Failed(error.to_string()),
@@ -170,6 +180,7 @@ struct Work {
     kind: &'static str,
     prompt: Vec<ContentBlock>,
     seat: Running,
+    worktree: Option<OwnWorktree>,
 }
 
 impl Work {
@@ -179,7 +190,7 @@ impl Work {
         events: &mpsc::Sender<AgentEvent>,
         parent: &ToolUseId,
     ) -> Result<SubagentOutcome, SubagentError> {
-        let Self { agent, agent_id, kind, prompt, seat } = self;
+        let Self { agent, agent_id, kind, prompt, seat, worktree } = self;
         let began = Instant::now();
         let mut tool_uses = 0;
         let mut usage = Usage::default();
@@ -199,11 +210,20 @@ impl Work {
                 let _dropped = events.try_send(AgentEvent::Progress(progress));
             }
         }
+        // Whatever came of it.
+        let kept = match worktree {
+            Some(worktree) => worktree.clear().await,
+            None => None,
+        };
         drop(seat);
         let summary =
             summary.ok_or_else(|| SubagentError::Failed("it ended without a word".to_owned()))?;
         telemetry::subagent_completed(kind, &summary, began.elapsed());
-        conclude(summary, agent_id, tool_uses, began, usage)
+        let mut outcome = conclude(summary, agent_id, tool_uses, began, usage)?;
+        if let (Some(kept), SubagentOutcome::Completed { note, .. }) = (kept, &mut outcome) {
+            *note = Some(note.take().into_iter().chain([kept]).collect::<Vec<_>>().join("; "));
+        }
+        Ok(outcome)
     }
 }
 
@@ -303,16 +323,53 @@ fn narrowed(definition: &Arc<AgentDefinition>, background: bool) -> Arc<AgentDef
     Arc::new(AgentDefinition { background, ..(**definition).clone() })
 }
 
+/// Where an agent works that gets no worktree of its own.
 fn directory(isolation: &Isolation, context: &CallContext) -> Result<PathBuf, SubagentError> {
     match isolation {
-        Isolation::None => Ok(context.cwd.clone()),
+        Isolation::None | Isolation::Worktree => Ok(context.cwd.clone()),
         Isolation::Directory(path) if path.is_absolute() => Ok(path.clone()),
         Isolation::Directory(path) => {
             Err(SubagentError::Unsupported(format!("`{}` is not an absolute path", path.display())))
         }
-        Isolation::Worktree => Err(SubagentError::Unsupported(
-            "a worktree of its own is not available here; leave `isolation` out".to_owned(),
-        )),
+    }
+}
+
+/// A git worktree that was made for one agent.
+struct OwnWorktree {
+    worktrees: Arc<dyn Worktrees>,
+    path: PathBuf,
+    /// The directory of its parent.
+    near: PathBuf,
+}
+
+impl OwnWorktree {
+    /// Makes one, if one was asked for.
+    async fn make(
+        isolation: &Isolation,
+        parent: &SessionEnv,
+        context: &CallContext,
+        agent_id: &AgentId,
+    ) -> Result<Option<Self>, SubagentError> {
+        match isolation {
+            Isolation::None | Isolation::Directory(_) => return Ok(None),
+            Isolation::Worktree => {}
+        }
+        let Some(worktrees) = &parent.worktrees else {
+            return Err(SubagentError::Unsupported(
+                "a worktree of its own is not available here; leave `isolation` out".to_owned(),
+            ));
+        };
+        let name = format!("agent-{agent_id}");
+        let made = worktrees.make(&context.cwd, &name).await;
+        let path = made.map_err(SubagentError::Unsupported)?;
+        let worktrees = Arc::clone(worktrees);
+        Ok(Some(Self { worktrees, path, near: context.cwd.clone() }))
+    }
+
+    /// Clears it away; gives a note if it holds work and stays.
+    async fn clear(self) -> Option<String> {
+        let is_gone = self.worktrees.clear(&self.path, &self.near).await;
+        (!is_gone).then(|| format!("its work is in the worktree {}", self.path.display()))
     }
 }
 

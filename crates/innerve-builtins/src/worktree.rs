@@ -3,9 +3,11 @@
 mod enter;
 mod exit;
 mod git;
+mod own;
 
 pub use enter::{EnterWorktreeInput, EnterWorktreeOutput, EnterWorktreeTool};
 pub use exit::{ExitAction, ExitWorktreeInput, ExitWorktreeOutput, ExitWorktreeTool};
+pub use own::GitWorktrees;
 
 use innerve_tool::{CallContext, ToolError};
 

@@ -21,5 +21,5 @@ pub use services::{CatalogEntry, SearchHit, SmallModel, ToolCatalog, WebSearcher
 pub use session::{
     AgentType, Clock, Isolation, OutputSpool, SpoolFile, SubagentError, SubagentOutcome,
     SubagentRequest, SubagentSpawner, TaskError, TaskId, TaskKind, TaskRegistry, TaskState,
-    TaskStatus,
+    TaskStatus, Worktrees,
 };

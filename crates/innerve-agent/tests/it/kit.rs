@@ -328,6 +328,7 @@ impl World {
             tools: Arc::new(Factory(move |seat: &Seat| tools(&board, seat))),
             tasks: Arc::clone(&self.tasks) as Arc<dyn TaskRegistry>,
             journal: None,
+            worktrees: None,
             classifier: None,
             denials: Arc::default(),
             spending: Arc::default(),

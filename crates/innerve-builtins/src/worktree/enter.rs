@@ -9,7 +9,7 @@ use innerve_permission::facts::Place;
 use innerve_permission::{CallFacts, Effect, Preview};
 use innerve_protocol::ToolResultContent;
 use innerve_tool::port::{Clock, ProcessRunner};
-use innerve_tool::{CallContext, SessionChange, Tool, ToolError, ToolOutput};
+use innerve_tool::{CallContext, CancellationToken, SessionChange, Tool, ToolError, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -104,30 +104,38 @@ impl EnterWorktreeTool {
             };
         }
         let name = input.name.clone().unwrap_or_else(|| own_name(context.tool_use_id.as_str()));
-        let folder = main.path.join(FOLDER);
-        let path = folder.join(name.replace('/', "+"));
-        if path.exists() {
-            return Err(ToolError::new(
-                code::WORKTREE,
-                format!(
-                    "there is a worktree `{name}` already; give another name, or `path`: {}",
-                    path.display()
-                ),
-            ));
-        }
-        ready(&folder).map_err(|error| {
-            ToolError::io(&format!("the folder {} cannot be made", folder.display()), &error)
-        })?;
-        let branch = format!("{BRANCH}{name}");
-        let place = path.display().to_string();
-        let arguments = ["worktree", "add", "--no-track", "-b", &branch, "--", &place, "HEAD"];
-        self.git.run(&here, &arguments, stop).await?;
-        Ok(EnterWorktreeOutput {
-            path: crate::paths::real(&path),
-            branch: Some(branch),
-            created: true,
-        })
+        let (path, branch) = make(&self.git, &main.path, &here, &name, stop).await?;
+        Ok(EnterWorktreeOutput { path, branch: Some(branch), created: true })
     }
+}
+
+/// Makes a worktree with a branch of its own from the head of the working tree `here`; gives its place and its branch.
+pub(super) async fn make(
+    git: &Git,
+    main: &Path,
+    here: &Path,
+    name: &str,
+    stop: &CancellationToken,
+) -> Result<(PathBuf, String), ToolError> {
+    let folder = main.join(FOLDER);
+    let path = folder.join(name.replace('/', "+"));
+    if path.exists() {
+        return Err(ToolError::new(
+            code::WORKTREE,
+            format!(
+                "there is a worktree `{name}` already; give another name, or `path`: {}",
+                path.display()
+            ),
+        ));
+    }
+    ready(&folder).map_err(|error| {
+        ToolError::io(&format!("the folder {} cannot be made", folder.display()), &error)
+    })?;
+    let branch = format!("{BRANCH}{name}");
+    let place = path.display().to_string();
+    let arguments = ["worktree", "add", "--no-track", "-b", &branch, "--", &place, "HEAD"];
+    git.run(here, &arguments, stop).await?;
+    Ok((crate::paths::real(&path), branch))
 }
 
 /// A name from the id of the call.

@@ -1,14 +1,14 @@
 //! `ExitWorktree`: brings the session back, and keeps or removes the worktree.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use innerve_permission::facts::Place;
 use innerve_permission::{CallFacts, Effect, Need, Preview};
 use innerve_protocol::ToolResultContent;
 use innerve_tool::port::{Clock, ProcessRunner};
-use innerve_tool::{CallContext, SessionChange, Tool, ToolError, ToolOutput};
+use innerve_tool::{CallContext, CancellationToken, SessionChange, Tool, ToolError, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -102,7 +102,8 @@ impl ExitWorktreeTool {
                     here.display()
                 )));
             }
-            self.remove(tree, input.discard_changes == Some(true), context).await?;
+            let is_forced = input.discard_changes == Some(true);
+            remove(&self.git, tree, is_forced, original, stop).await?;
         }
         Ok(ExitWorktreeOutput {
             path: here,
@@ -111,73 +112,69 @@ impl ExitWorktreeTool {
             cwd: original.clone(),
         })
     }
+}
 
-    async fn remove(
-        &self,
-        tree: &Worktree,
-        is_forced: bool,
-        context: &CallContext<()>,
-    ) -> Result<(), ToolError> {
-        let stop = &context.cancellation;
-        let own = tree.branch.as_deref().filter(|branch| branch.starts_with(BRANCH));
-        if !is_forced {
-            self.refuse_loss(tree, own, context).await?;
-        }
-        let place = tree.path.display().to_string();
-        let mut arguments = vec!["worktree", "remove"];
-        if is_forced {
-            arguments.push("--force");
-        }
-        arguments.extend(["--", &place]);
-        let original = &context.session.original_cwd;
-        self.git.run(original, &arguments, stop).await?;
-        if let Some(branch) = own {
-            self.git.run(original, &["branch", "-D", "--", branch], stop).await?;
-        }
-        Ok(())
+/// Removes a worktree and the branch that was made with it.
+pub(super) async fn remove(
+    git: &Git,
+    tree: &Worktree,
+    is_forced: bool,
+    original: &Path,
+    stop: &CancellationToken,
+) -> Result<(), ToolError> {
+    let own = tree.branch.as_deref().filter(|branch| branch.starts_with(BRANCH));
+    if !is_forced {
+        refuse_loss(git, tree, own, stop).await?;
     }
+    let place = tree.path.display().to_string();
+    let mut arguments = vec!["worktree", "remove"];
+    if is_forced {
+        arguments.push("--force");
+    }
+    arguments.extend(["--", &place]);
+    git.run(original, &arguments, stop).await?;
+    if let Some(branch) = own {
+        git.run(original, &["branch", "-D", "--", branch], stop).await?;
+    }
+    Ok(())
+}
 
-    /// Refuses when something would be lost, and says what.
-    async fn refuse_loss(
-        &self,
-        tree: &Worktree,
-        own: Option<&str>,
-        context: &CallContext<()>,
-    ) -> Result<(), ToolError> {
-        let stop = &context.cancellation;
-        let status = self
-            .git
-            .run(&tree.path, &["status", "--porcelain", "--untracked-files=all"], stop)
-            .await?;
-        let exclude = format!("--exclude={}", own.unwrap_or_default());
-        let mut arguments =
-            vec!["log", "--oneline", "--no-decorate", "--no-color", "HEAD", "--not"];
-        if own.is_some() {
-            arguments.push(&exclude);
+/// Refuses when something would be lost, and says what.
+async fn refuse_loss(
+    git: &Git,
+    tree: &Worktree,
+    own: Option<&str>,
+    stop: &CancellationToken,
+) -> Result<(), ToolError> {
+    let status =
+        git.run(&tree.path, &["status", "--porcelain", "--untracked-files=all"], stop).await?;
+    let exclude = format!("--exclude={}", own.unwrap_or_default());
+    let mut arguments = vec!["log", "--oneline", "--no-decorate", "--no-color", "HEAD", "--not"];
+    if own.is_some() {
+        arguments.push(&exclude);
+    }
+    arguments.extend(["--branches", "--remotes", "--tags"]);
+    let commits = git.run(&tree.path, &arguments, stop).await?;
+    let mut words = String::new();
+    for (what, lines) in
+        [("uncommitted files", &status), ("commits that are on no other branch", &commits)]
+    {
+        let named: Vec<&str> = lines.lines().collect();
+        if !named.is_empty() {
+            let shown: Vec<&str> = named.iter().copied().take(MAX_NAMED).collect();
+            words.push_str(&format!("\n{} {what}:\n  {}", named.len(), shown.join("\n  ")));
         }
-        arguments.extend(["--branches", "--remotes", "--tags"]);
-        let commits = self.git.run(&tree.path, &arguments, stop).await?;
-        let mut words = String::new();
-        for (what, lines) in
-            [("uncommitted files", &status), ("commits that are on no other branch", &commits)]
-        {
-            let named: Vec<&str> = lines.lines().collect();
-            if !named.is_empty() {
-                let shown: Vec<&str> = named.iter().copied().take(MAX_NAMED).collect();
-                words.push_str(&format!("\n{} {what}:\n  {}", named.len(), shown.join("\n  ")));
-            }
-        }
-        if words.is_empty() {
-            return Ok(());
-        }
-        Err(ToolError::new(
-            code::WORKTREE,
-            format!(
-                "the worktree was not removed, since work in it would be lost; commit and merge it, leave with `keep`, or ask \
+    }
+    if words.is_empty() {
+        return Ok(());
+    }
+    Err(ToolError::new(
+        code::WORKTREE,
+        format!(
+            "the worktree was not removed, since work in it would be lost; commit and merge it, leave with `keep`, or ask \
                  the user and set `discard_changes`:{words}"
-            ),
-        ))
-    }
+        ),
+    ))
 }
 
 impl Tool for ExitWorktreeTool {

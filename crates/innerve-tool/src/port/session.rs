@@ -1,7 +1,7 @@
 //! The session: time, sub-agents, background tasks and spooled output.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use innerve_permission::PermissionMode;
@@ -73,6 +73,15 @@ pub enum Isolation {
     Worktree,
     /// In this directory, absolute.
     Directory(PathBuf),
+}
+
+/// Gives sub-agents git worktrees of their own.
+pub trait Worktrees: Send + Sync {
+    /// Makes a worktree of the repository around `near`, from what is committed there. The name is plain; the error is a
+    /// sentence for the model.
+    fn make<'a>(&'a self, near: &'a Path, name: &'a str) -> BoxFuture<'a, Result<PathBuf, String>>;
+    /// Removes a worktree that was made, unless work in it would be lost; says whether it is gone.
+    fn clear<'a>(&'a self, worktree: &'a Path, near: &'a Path) -> BoxFuture<'a, bool>;
 }
 
 /// How a sub-agent ended.

@@ -134,6 +134,7 @@ impl Looping<'_> {
         self.recall_actions();
         if !prompt.is_empty() {
             // Before anybody adds to it.
+            telemetry::user_prompt(&prompt);
             let words = words_of(&prompt);
             self.wanted_tokens = asked_tokens(&words).or(self.wanted_tokens);
             prompt.extend(attached);
@@ -141,7 +142,6 @@ impl Looping<'_> {
                 let message = format!("a hook refused the prompt: {why}");
                 return Terminal { reason: TerminalReason::HookStopped, message };
             }
-            telemetry::user_prompt(&prompt);
             prompt.extend(self.task_news());
             if let Err(error) =
                 self.keep_words(words).and_then(|()| self.conversation.push_user(prompt))

@@ -13,7 +13,7 @@ use super::{Figure, Measured, median};
 use crate::Result;
 use crate::workspace::Workspace;
 
-use server::{Seen, Server};
+use server::{Seen, Server, Wire};
 
 /// Turns of the long run.
 const TURNS: usize = 1_000;
@@ -39,15 +39,13 @@ pub(super) fn measure(shell: &Shell, workspace: &Workspace) -> Result<Measured> 
     let mut starts = Vec::with_capacity(STARTS);
     let mut first_bytes = 0;
     for _ in 0..STARTS {
-        let (begun, seen) = play(&program, place.path(), 0)?;
+        let (begun, seen) = play(&program, place.path(), Wire::Anthropic, 0)?;
         let first = seen.first().ok_or("the program sent no request")?;
         starts.push(first.begins.saturating_duration_since(begun));
         first_bytes = first.bytes;
     }
-    let (_, seen) = play(&program, place.path(), TURNS)?;
-    if seen.len() != TURNS + 1 {
-        return Err(format!("{} requests came instead of {}", seen.len(), TURNS + 1).into());
-    }
+    let seen = play_all(&program, place.path(), Wire::Anthropic)?;
+    let other = play_all(&program, place.path(), Wire::OpenAi)?;
     let (one, hundred, thousand) =
         (turn(&seen, 1)?, turn(&seen, 100)?, turn(&seen, TURNS - WINDOW)?);
     let (early, late) = (at(&seen, 100)?, at(&seen, TURNS)?);
@@ -61,6 +59,12 @@ pub(super) fn measure(shell: &Shell, workspace: &Workspace) -> Result<Measured> 
         Figure::new("loop: a turn, about turn 100", hundred, "ms").at_most(TURN),
         Figure::new("loop: a turn, about turn 1,000", thousand, "ms").at_most(TURN),
         Figure::new("loop: turn 1,000 above turn 1", thousand - one, "ms").at_most(GROWTH),
+        Figure::new(
+            "loop: the same with a server of OpenAI's kind",
+            turn(&other, TURNS - WINDOW)?,
+            "ms",
+        )
+        .at_most(TURN),
         Figure::new("loop: the request of turn 1,000", kilobytes(late.bytes), "kB"),
         Figure::new("loop: its first byte to its last", millis(late.lasts), "ms"),
         Figure::new("loop: memory at turn 100", kilobytes(early.memory) / 1e3, "MB"),
@@ -70,14 +74,27 @@ pub(super) fn measure(shell: &Shell, workspace: &Workspace) -> Result<Measured> 
     ]))
 }
 
+/// Runs the long task.
+fn play_all(program: &Path, place: &Path, wire: Wire) -> Result<Vec<Seen>> {
+    let (_, seen) = play(program, place, wire, TURNS)?;
+    if seen.len() != TURNS + 1 {
+        return Err(format!("{} requests came instead of {}", seen.len(), TURNS + 1).into());
+    }
+    Ok(seen)
+}
+
 /// Runs one task of so many turns, each of which reads a small file; gives when it was started and its requests.
-fn play(program: &Path, place: &Path, turns: usize) -> Result<(Instant, Vec<Seen>)> {
+fn play(program: &Path, place: &Path, wire: Wire, turns: usize) -> Result<(Instant, Vec<Seen>)> {
     let project = place.join("project");
     fs::create_dir_all(&project)?;
     let file = project.join("notes.txt");
     let lines: Vec<String> = (1..=12).map(|line| format!("line {line} of a small file")).collect();
     fs::write(&file, lines.join("\n"))?;
-    let server = Server::start(turns, &file)?;
+    let server = Server::start(wire, turns, &file)?;
+    let (key, address) = match wire {
+        Wire::Anthropic => ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
+        Wire::OpenAi => ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
+    };
     let mut command = Command::new(program);
     command
         .args(["run", "Read the notes.", "--output", "json", "--model", "claude-sonnet-4-5"])
@@ -85,8 +102,10 @@ fn play(program: &Path, place: &Path, turns: usize) -> Result<(Instant, Vec<Seen
         .env("HOME", place)
         .env("XDG_STATE_HOME", place.join("state"))
         .env("XDG_CONFIG_HOME", place.join("config"))
-        .env("ANTHROPIC_API_KEY", "none")
-        .env("ANTHROPIC_BASE_URL", server.address())
+        .env_remove("ANTHROPIC_API_KEY")
+        .env_remove("ANTHROPIC_BASE_URL")
+        .env(key, "none")
+        .env(address, server.address())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped());

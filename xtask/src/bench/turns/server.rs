@@ -1,4 +1,5 @@
-//! A model that asks for the same tool again and again, behind HTTP (Anthropic Messages API, "streaming").
+//! A model that asks for the same tool again and again, behind HTTP (Anthropic Messages API, "streaming"; OpenAI API
+//! reference, "Streaming").
 
 use std::fs;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
@@ -40,6 +41,15 @@ impl Default for Seen {
     }
 }
 
+/// What a server speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wire {
+    /// Anthropic's Messages API.
+    Anthropic,
+    /// OpenAI's Chat Completions.
+    OpenAi,
+}
+
 /// A server on this machine.
 pub(super) struct Server {
     address: String,
@@ -47,6 +57,7 @@ pub(super) struct Server {
 }
 
 struct Shared {
+    wire: Wire,
     turns: usize,
     file: PathBuf,
     process: AtomicU32,
@@ -62,10 +73,11 @@ struct State {
 
 impl Server {
     /// Asks for `file` to be read in each of so many responses, then says that it is done.
-    pub(super) fn start(turns: usize, file: &Path) -> Result<Self> {
+    pub(super) fn start(wire: Wire, turns: usize, file: &Path) -> Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = format!("http://{}", listener.local_addr()?);
         let shared = Arc::new(Shared {
+            wire,
             turns,
             file: file.to_path_buf(),
             process: AtomicU32::new(0),
@@ -135,42 +147,66 @@ impl Shared {
     /// One response in one piece.
     fn response(&self, number: usize) -> String {
         let is_last = number > self.turns;
-        let (block, delta, reason) = if is_last {
-            (
-                json!({ "type": "text", "text": "" }),
-                json!({ "type": "text_delta", "text": "That is all." }),
-                "end_turn",
-            )
-        } else {
-            let id = format!("toolu_bench_{number}");
-            let input = json!({ "file_path": self.file, "limit": 1 + number % 12 }).to_string();
-            (
-                json!({ "type": "tool_use", "id": id, "name": "Read", "input": {} }),
-                json!({ "type": "input_json_delta", "partial_json": input }),
-                "tool_use",
-            )
+        let input = json!({ "file_path": self.file, "limit": 1 + number % 12 }).to_string();
+        let body = match self.wire {
+            Wire::Anthropic => messages(number, &input, is_last),
+            Wire::OpenAi => chat(number, &input, is_last),
         };
-        // Few tokens are reported, so that the conversation is never compacted.
-        let message = json!({
-            "id": format!("msg_{number}"), "type": "message", "role": "assistant", "model": "bench", "content": [],
-            "stop_reason": null, "usage": { "input_tokens": 100, "output_tokens": 1 },
-        });
-        let events = [
-            json!({ "type": "message_start", "message": message }),
-            json!({ "type": "content_block_start", "index": 0, "content_block": block }),
-            json!({ "type": "content_block_delta", "index": 0, "delta": delta }),
-            json!({ "type": "content_block_stop", "index": 0 }),
-            json!({
-                "type": "message_delta", "delta": { "stop_reason": reason }, "usage": { "output_tokens": 20 },
-            }),
-            json!({ "type": "message_stop" }),
-        ];
-        let body: String = events.iter().map(event).collect();
         format!(
             "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n{body}\r\n0\r\n\r\n",
             body.len()
         )
     }
+}
+
+fn messages(number: usize, input: &str, is_last: bool) -> String {
+    let (block, delta, reason) = if is_last {
+        (
+            json!({ "type": "text", "text": "" }),
+            json!({ "type": "text_delta", "text": "That is all." }),
+            "end_turn",
+        )
+    } else {
+        let id = format!("toolu_bench_{number}");
+        (
+            json!({ "type": "tool_use", "id": id, "name": "Read", "input": {} }),
+            json!({ "type": "input_json_delta", "partial_json": input }),
+            "tool_use",
+        )
+    };
+    // Few tokens are reported, so that the conversation is never compacted.
+    let message = json!({
+        "id": format!("msg_{number}"), "type": "message", "role": "assistant", "model": "bench", "content": [],
+        "stop_reason": null, "usage": { "input_tokens": 100, "output_tokens": 1 },
+    });
+    let events = [
+        json!({ "type": "message_start", "message": message }),
+        json!({ "type": "content_block_start", "index": 0, "content_block": block }),
+        json!({ "type": "content_block_delta", "index": 0, "delta": delta }),
+        json!({ "type": "content_block_stop", "index": 0 }),
+        json!({
+            "type": "message_delta", "delta": { "stop_reason": reason }, "usage": { "output_tokens": 20 },
+        }),
+        json!({ "type": "message_stop" }),
+    ];
+    events.iter().map(event).collect()
+}
+
+fn chat(number: usize, input: &str, is_last: bool) -> String {
+    let (delta, reason) = if is_last {
+        (json!({ "role": "assistant", "content": "That is all." }), "stop")
+    } else {
+        let function = json!({ "name": "Read", "arguments": input });
+        let call = json!({ "index": 0, "id": format!("call_{number}"), "type": "function", "function": function });
+        (json!({ "role": "assistant", "tool_calls": [call] }), "tool_calls")
+    };
+    let chunk = |delta: Value, reason: Option<&str>| {
+        let choice = json!({ "index": 0, "delta": delta, "finish_reason": reason });
+        let usage = json!({ "prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120 });
+        let chunk = json!({ "id": "c", "object": "chat.completion.chunk", "choices": [choice], "usage": usage });
+        format!("data: {chunk}\n\n")
+    };
+    format!("{}{}data: [DONE]\n\n", chunk(delta, None), chunk(json!({}), Some(reason)))
 }
 
 fn event(data: &Value) -> String {

@@ -4,6 +4,7 @@ mod approval;
 mod auto;
 mod hidden;
 mod ledger;
+mod mode;
 mod notify;
 mod reload;
 pub(crate) mod sandbox;
@@ -22,9 +23,7 @@ use innerve_agent::{
 use innerve_builtins::host::HostClock;
 use innerve_hooks::{Deferral, HookSession, Hooks};
 use innerve_mcp::Servers;
-use innerve_permission::{
-    Behavior, Layer, Origin, PathFacts, PermissionMode, Policy, Rule, RuleSource, Warning,
-};
+use innerve_permission::{Behavior, Layer, Origin, PathFacts, Policy, Rule, RuleSource, Warning};
 use innerve_pipeline::{Approver, Pipeline, PolicySource, Turn};
 use innerve_protocol::SessionId;
 use innerve_settings::Watcher;
@@ -154,38 +153,6 @@ impl Workplace {
         }
     }
 
-    /// Starts in this mode. What the person who starts the program chooses is available.
-    pub(crate) fn set_mode(&mut self, mode: PermissionMode) {
-        if mode == PermissionMode::Auto && self.auto_disabled {
-            let text = "mode auto is disabled by settings (disableAutoMode): mode default is taken";
-            self.warnings.push(text.to_owned());
-            self.policy.mode = PermissionMode::Default;
-            return;
-        }
-        self.policy.mode = mode;
-        let bypasses = mode == PermissionMode::BypassPermissions;
-        self.policy.bypass_available |= bypasses && !self.bypass_disabled;
-    }
-
-    /// Refuses to bypass permissions where settings forbid it, and where every command would have the rights of root.
-    fn may_start(&self) -> Result<(), Failure> {
-        if self.policy.mode != PermissionMode::BypassPermissions {
-            return Ok(());
-        }
-        if self.bypass_disabled {
-            return Err(Failure::usage(
-                "mode bypassPermissions is disabled by settings (disableBypassPermissionsMode); start in another mode",
-            ));
-        }
-        if is_root() && std::env::var_os("IS_SANDBOX").is_none_or(|value| value != "1") {
-            return Err(Failure::usage(
-                "mode bypassPermissions does not start as root, since whatever a model says would run with all rights; \
-                 start as another user, or set IS_SANDBOX=1 if this is a container or a virtual machine that may be lost",
-            ));
-        }
-        Ok(())
-    }
-
     /// Whether the project's own files loosen something that does not count yet.
     pub(crate) fn waits_for_trust(&self) -> bool {
         !self.trusted && self.layers.iter().any(settings::loosens)
@@ -280,6 +247,7 @@ impl Workplace {
             tools,
             tasks: Arc::clone(&self.tasks) as _,
             journal: Some(journal),
+            worktrees: Some(Arc::new(tools::worktrees())),
             classifier,
             denials: Arc::default(),
             spending,
@@ -388,14 +356,6 @@ impl Workplace {
         self.cancellation.cancel();
         self.tasks.stop_all();
     }
-}
-
-/// Whether the program has the rights of root.
-fn is_root() -> bool {
-    #[cfg(unix)]
-    return rustix::process::geteuid().is_root();
-    #[cfg(not(unix))]
-    false
 }
 
 /// A warning with its place.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use innerve_agent::{AgentClassifier, AutoModeRules, Spending, TwoStage};
-use innerve_permission::{PermissionMode, Policy};
+use innerve_permission::Policy;
 
 use super::{Workplace, warning_text};
 use crate::output::warn;
@@ -28,15 +28,5 @@ impl Workplace {
         policy.classifier_available = AutoModeRules::judges_plans(&self.layers);
         let (model, name) = (Arc::clone(&chosen.model), chosen.name.clone());
         Some(AgentClassifier::new(TwoStage::new(model, name, &rules, Arc::clone(spending))))
-    }
-
-    /// Takes mode `default` in place of `auto` where nobody judges.
-    pub(super) fn without_classifier(policy: &mut Policy) {
-        if policy.mode == PermissionMode::Auto {
-            warn(
-                "mode auto needs a model that judges, and this call has none: mode default is taken",
-            );
-            policy.mode = PermissionMode::Default;
-        }
     }
 }

@@ -9,6 +9,7 @@ use innerve_builtins::bash::{BashOptions, Confinement};
 use innerve_builtins::edit::StaleEdits;
 use innerve_builtins::host::{DiskSpool, HostClock, HostFiles, HostProcesses, MemoryLedger};
 use innerve_builtins::tool_search::ToolSearchTool;
+use innerve_builtins::worktree::GitWorktrees;
 use innerve_builtins::{FileAccess, Hidden, Host, builtins};
 use innerve_mcp::Servers;
 use innerve_tool::port::{
@@ -154,6 +155,11 @@ impl ToolCatalog for NoCatalog {
     fn entries(&self) -> Vec<CatalogEntry> {
         Vec::new()
     }
+}
+
+/// Makes worktrees for sub-agents.
+pub(super) fn worktrees() -> GitWorktrees {
+    GitWorktrees::new(Arc::new(HostProcesses::new()), Arc::new(HostClock))
 }
 
 /// There is no conversation that a sub-agent could belong to.

@@ -21,6 +21,7 @@ use crate::output::warn;
 const NAMES: &str = "INNERVE_TELEMETRY_NAMES";
 
 /// What is counted, as opposed to what happens.
+#[cfg(feature = "otlp")]
 const METRICS: &str = "innerve::metrics";
 
 /// Where the local log goes and what it holds.
@@ -100,7 +101,13 @@ fn levels(text: &str) -> Result<Targets, String> {
     if all_ours { Ok(levels) } else { Err(help.to_owned()) }
 }
 
-/// The layer of the local log. It holds what this program itself says; libraries might tell addresses and headers.
+/// Whether a speaker is one of the modules that tell classes and numbers only. Whoever else speaks, in our own crates or in
+/// libraries, might tell names, addresses and words: nobody listens.
+fn is_safe(target: &str) -> bool {
+    target.starts_with("innerve_") && target.ends_with("::telemetry")
+}
+
+/// The layer of the local log.
 fn log<S>(
     levels: &Targets,
     file: Option<&PathBuf>,
@@ -108,10 +115,7 @@ fn log<S>(
 where
     S: tracing::Subscriber + for<'span> LookupSpan<'span>,
 {
-    let ours = filter_fn(|metadata| {
-        let target = metadata.target();
-        target.starts_with("innerve") && target != METRICS
-    });
+    let ours = filter_fn(|metadata| is_safe(metadata.target()));
     // Said once here, so that the other layers need not look at what nobody wants.
     let most = levels.iter().map(|(_, level)| level).chain(levels.default_level()).max();
     let filter = levels.clone().and(ours).and(most.unwrap_or(LevelFilter::OFF));
@@ -148,6 +152,32 @@ impl Drop for Telemetry {
         #[cfg(feature = "otlp")]
         if let Some(collector) = self.collector.take() {
             collector.close();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i11_only_the_modules_that_tell_classes_are_heard() {
+        for target in ["innerve_pipeline::telemetry", "innerve_agent::telemetry"] {
+            assert!(is_safe(target), "{target}");
+        }
+        for target in ["innerve_mcp::connect", "innerve", "hyper::proto", "evil_innerve::telemetry"]
+        {
+            assert!(!is_safe(target), "{target}");
+        }
+    }
+
+    #[test]
+    fn levels_are_levels_or_those_of_our_own_crates() {
+        for good in ["info", "innerve_pipeline=debug", "warn,innerve_hooks=trace", "off"] {
+            assert!(levels(good).is_ok(), "{good}");
+        }
+        for bad in ["loud", "hyper=debug", "innerve_pipeline=loud"] {
+            assert!(levels(bad).is_err(), "{bad}");
         }
     }
 }

@@ -19,7 +19,7 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::registry::LookupSpan;
 
-use super::METRICS;
+use super::{METRICS, is_safe};
 use crate::output::warn;
 
 /// How long the program waits at its end for the collector.
@@ -60,10 +60,7 @@ impl Collector {
                 .with_threads(false)
                 .with_tracked_inactivity(false)
                 .with_filter(filter_fn(|metadata| {
-                    let target = metadata.target();
-                    *metadata.level() <= tracing::Level::DEBUG
-                        && target.starts_with("innerve")
-                        && target != METRICS
+                    *metadata.level() <= tracing::Level::DEBUG && is_safe(metadata.target())
                 }));
             layers.push(layer.boxed());
         }

@@ -23,11 +23,11 @@ pub(crate) struct Client(pub(crate) Arc<Link>);
 
 impl ClientHandler for Client {
     fn get_info(&self) -> ClientConfig {
-        let mut capabilities = json!({ "roots": {} });
         // Where nobody can be asked, a server is better off to know.
-        if self.0.approver.is_some() {
-            capabilities["elicitation"] = json!({ "form": {}, "url": {} });
-        }
+        let capabilities = match self.0.approver {
+            Some(_) => json!({ "roots": {}, "elicitation": { "form": {}, "url": {} } }),
+            None => json!({ "roots": {} }),
+        };
         let capabilities: ClientCapabilities =
             serde_json::from_value(capabilities).unwrap_or_default();
         ClientConfig::new(capabilities, Implementation::new("innerve", env!("CARGO_PKG_VERSION")))

@@ -9,7 +9,7 @@ use thiserror::Error;
 /// How long a server may take to start when nothing else is said (Claude Code documentation, "MCP").
 const STARTUP: Duration = Duration::from_secs(30);
 /// How long a call may take when nothing else is said: more than a day (Claude Code documentation, "MCP").
-const CALL: Duration = Duration::from_millis(100_000_000);
+const CALL: Duration = Duration::from_secs(100_000);
 /// The longest name of a server, in characters.
 const MAX_NAME: usize = 64;
 

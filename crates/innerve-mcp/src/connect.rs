@@ -17,7 +17,7 @@ use crate::client::Client;
 use crate::config::{ServerConfig, Transport};
 use crate::link::{Link, Problem, ServerState, chain};
 use crate::servers::Options;
-use crate::tool::{Built, Description, LeftOut, build_all};
+use crate::tool::{Built, Described, LeftOut, build_all};
 use crate::transport::process::Process;
 use crate::transport::stdio::StdioTransport;
 use crate::transport::{Health, http, shortened};
@@ -27,11 +27,11 @@ const TRIES: u32 = 5;
 /// How long it is waited before the first of them; each time twice as long.
 const BACKOFF: Duration = Duration::from_secs(1);
 /// A connection that lived so long was a good one: its loss is counted anew.
-const GOOD: Duration = Duration::from_secs(60);
+const GOOD: Duration = Duration::from_mins(1);
 /// How long a server that has written what is no message may still take to answer for the first time.
 const GARBLED: Duration = Duration::from_secs(3);
 /// How long one request for a list of tools may take (Claude Code documentation, "MCP").
-const LIST: Duration = Duration::from_secs(60);
+const LIST: Duration = Duration::from_mins(1);
 /// Pages of such a list, and tools of one server, at most.
 const MAX_PAGES: usize = 100;
 const MAX_TOOLS: usize = 1_000;
@@ -166,6 +166,7 @@ fn by_hand(config: &ServerConfig) -> String {
     }
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "the kinds of error are open-ended")]
 fn not_started(command: &str, error: &io::Error) -> Failed {
     let mend = match error.kind() {
         io::ErrorKind::NotFound => {
@@ -219,10 +220,12 @@ async fn watch(
                 return Some(problem(text, mend));
             }
             () = link.relist.notified() => {
-                match list(link, &peer).await {
-                    Ok(built) => link.offer(built),
+                if let Ok(built) = list(link, &peer).await {
+                    link.offer(built);
+                } else {
                     // The earlier tools stay: calls will say what is wrong.
-                    Err(text) => tracing::warn!(server = link.config.name, "tools cannot be listed: {text}"),
+                    // Its name and its words stay out of telemetry (I11).
+                    tracing::warn!(error_type = "tools_list", "mcp_server_connection");
                 }
                 sleep(RELIST).await;
             }
@@ -240,7 +243,7 @@ async fn list(link: &Arc<Link>, peer: &Peer<RoleClient>) -> Result<Built, String
     let mut descriptions = Vec::new();
     let mut left_out = Vec::new();
     let mut cursor = None;
-    let mut is_cut = true;
+    let mut is_cut = false;
     for _ in 0..MAX_PAGES {
         let params = PaginatedRequestParams::default().with_cursor(cursor.take());
         let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params));
@@ -257,10 +260,11 @@ async fn list(link: &Arc<Link>, peer: &Peer<RoleClient>) -> Result<Built, String
         let tools = page.get("tools").and_then(Value::as_array).cloned().unwrap_or_default();
         for tool in tools {
             let name = tool.get("name").and_then(Value::as_str).unwrap_or("(no name)").to_owned();
-            if descriptions.len() >= MAX_TOOLS {
+            is_cut = descriptions.len() >= MAX_TOOLS;
+            if is_cut {
                 break;
             }
-            match serde_json::from_value::<Description>(tool) {
+            match serde_json::from_value::<Described>(tool) {
                 Ok(description) => descriptions.push(description),
                 Err(error) => {
                     let problem = format!("its description cannot be read: {error}");
@@ -269,7 +273,7 @@ async fn list(link: &Arc<Link>, peer: &Peer<RoleClient>) -> Result<Built, String
             }
         }
         cursor = page.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
-        is_cut = cursor.is_some() || descriptions.len() >= MAX_TOOLS;
+        is_cut |= cursor.is_some();
         if cursor.is_none() || descriptions.len() >= MAX_TOOLS {
             break;
         }

@@ -31,7 +31,7 @@ const RECONNECT_PATIENCE: Duration = Duration::from_secs(15);
 const IDLE_STDIO: Duration = Duration::from_mins(30);
 const IDLE_HTTP: Duration = Duration::from_mins(5);
 /// How long handing a request over may take: a server that reads nothing must not hold a call forever.
-const HAND_OVER: Duration = Duration::from_secs(60);
+const HAND_OVER: Duration = Duration::from_mins(1);
 /// Calls whose progress is followed at most.
 const MAX_REPORTERS: usize = 1_000;
 

@@ -21,7 +21,7 @@ const MAX_BRANCHES: usize = 50;
 /// A tool as a server describes it (Model Context Protocol, "Tools").
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Description {
+pub(crate) struct Described {
     pub(crate) name: String,
     #[serde(default)]
     description: Option<String>,
@@ -52,7 +52,7 @@ pub struct LeftOut {
 }
 
 /// Makes tools of what a server describes.
-pub(crate) fn build_all(link: &Arc<Link>, descriptions: Vec<Description>) -> Built {
+pub(crate) fn build_all(link: &Arc<Link>, descriptions: Vec<Described>) -> Built {
     let mut built = Built::default();
     let (mut names, mut own_names) = (BTreeSet::new(), BTreeSet::new());
     let server = &link.config.name;
@@ -68,7 +68,7 @@ pub(crate) fn build_all(link: &Arc<Link>, descriptions: Vec<Description>) -> Bui
             name = distinct_name(server, &own_name);
             names.insert(name.clone());
         }
-        match build(link, name, description) {
+        match build(link, &name, description) {
             Ok(tool) => built.tools.push(tool),
             Err(error) => {
                 built.left_out.push(LeftOut { name: own_name, problem: error.to_string() });
@@ -80,10 +80,10 @@ pub(crate) fn build_all(link: &Arc<Link>, descriptions: Vec<Description>) -> Bui
 
 fn build(
     link: &Arc<Link>,
-    name: String,
-    description: Description,
+    name: &str,
+    description: Described,
 ) -> Result<Arc<dyn DynTool>, DefinitionError> {
-    let Description { name: own_name, description, title, input_schema, annotations, meta } =
+    let Described { name: own_name, description, title, input_schema, annotations, meta } =
         description;
     let hints = annotations.as_ref().map(Hints::from).unwrap_or_default();
     let flag = |key: &str| meta.get(key).and_then(Value::as_bool).unwrap_or(false);
@@ -93,7 +93,7 @@ fn build(
     let hint = meta.get("anthropic/searchHint").and_then(Value::as_str).unwrap_or_default();
 
     let make = |schema: Value| {
-        let mut builder = ToolBuilder::raw(name.clone(), schema)
+        let mut builder = ToolBuilder::raw(name, schema)
             .description(cut(words.as_deref().unwrap_or_default(), MAX_DESCRIPTION))
             .search_hint(cut(hint, MAX_HINT))
             .result_limit(ResultLimit::Declared(limit))

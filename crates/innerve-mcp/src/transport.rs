@@ -53,7 +53,7 @@ impl Health {
         let mut state = self.state();
         let text = String::from_utf8_lossy(state.stderr.make_contiguous()).into_owned();
         let telling = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
-        telling.map(|line| shortened(line))
+        telling.map(shortened)
     }
 
     pub(crate) fn take_garbage(&self, line: &[u8]) {

@@ -1,3 +1,5 @@
+#![expect(clippy::needless_pass_by_value, reason = "values are written in place")]
+
 use serde_json::json;
 
 use super::*;
@@ -15,7 +17,7 @@ fn read(result: Value) -> (Answer, tempfile::TempDir) {
 fn text(result: Value) -> String {
     match read(result).0.content {
         ToolResultContent::Text(text) => text,
-        other => panic!("{other:?}"),
+        other @ (ToolResultContent::Absent | ToolResultContent::Blocks(_)) => panic!("{other:?}"),
     }
 }
 

@@ -112,7 +112,7 @@ fn subject(request: &ApprovalRequest) -> String {
             "{}: {} bytes, {} before",
             preview.path.display(),
             preview.after.len(),
-            preview.before.as_ref().map_or(0, |before| before.len())
+            preview.before.as_ref().map_or(0, Vec::len)
         ),
         (None, Some(command)) => command.to_owned(),
         (None, None) => serde_json::to_string_pretty(&request.input).unwrap_or_default(),

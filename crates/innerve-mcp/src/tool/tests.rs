@@ -1,3 +1,5 @@
+#![expect(clippy::needless_pass_by_value, reason = "values are written in place")]
+
 use serde_json::json;
 
 use super::*;

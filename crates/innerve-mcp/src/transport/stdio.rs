@@ -63,14 +63,11 @@ impl StdioTransport {
     fn read(&mut self, line: &[u8]) -> Option<RxJsonRpcMessage<RoleClient>> {
         match serde_json::from_slice(line) {
             Ok(message) => Some(message),
-            Err(error) => match unreadable(line, &error.to_string()) {
-                Some(message) => Some(message),
-                None => {
-                    self.garbage += 1;
-                    self.health.take_garbage(line);
-                    None
-                }
-            },
+            Err(error) => unreadable(line, &error.to_string()).or_else(|| {
+                self.garbage += 1;
+                self.health.take_garbage(line);
+                None
+            }),
         }
     }
 }

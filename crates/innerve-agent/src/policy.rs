@@ -395,4 +395,30 @@ mod tests {
         policy.leave_plan();
         assert_eq!(policy.current().mode, PermissionMode::AcceptEdits);
     }
+
+    #[tokio::test]
+    async fn every_change_is_told_to_all_agents_of_the_session_and_nothing_else_is() {
+        use futures_util::FutureExt as _;
+
+        let parent = SharedPolicy::new(Policy::new("/repo", "/home/u"), None);
+        let child = parent.child("/repo".into(), None);
+        let grant = Grant { scope: GrantScope::Session, rules: vec!["Edit".to_owned()] };
+        let changes: [&dyn Fn(); 3] = [
+            &|| parent.remember(&grant).unwrap(),
+            &|| parent.add_directories(&["/other".into()]),
+            &|| parent.reload(Policy::new("/repo", "/home/u")),
+        ];
+        for change in changes {
+            let seen = child.current();
+            let mut changed = child.changed(&seen);
+            assert!((&mut changed).now_or_never().is_none());
+            change();
+            assert!((&mut changed).now_or_never().is_some());
+        }
+        // Its mode is each agent's own.
+        let (of_parent, of_child) = (parent.current(), child.current());
+        parent.set_mode(PermissionMode::AcceptEdits);
+        assert!(parent.changed(&of_parent).now_or_never().is_some());
+        assert!(child.changed(&of_child).now_or_never().is_none());
+    }
 }

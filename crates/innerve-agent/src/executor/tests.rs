@@ -121,12 +121,30 @@ struct Walk {
     /// How many calls had started when nothing more might start.
     closed: Option<usize>,
     cancelled: bool,
+    fault: Fault,
+}
+
+/// What is wrong on purpose, to see that it is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    /// Nothing.
+    None,
+    /// One call more than allowed may run.
+    Limit,
+    /// Calls that must run alone run beside others.
+    Safety,
+    /// A result is thrown away.
+    Result,
 }
 
 const LIMIT: usize = 2;
 
 impl Walk {
     fn new(kinds: &[Kind]) -> Self {
+        Self::with(kinds, Fault::None)
+    }
+
+    fn with(kinds: &[Kind], fault: Fault) -> Self {
         let board = Arc::new(Board::default());
         let tool = |name| -> Arc<dyn DynTool> {
             erase(Gated { name, board: Arc::clone(&board) }).unwrap()
@@ -134,7 +152,8 @@ impl Walk {
         let builtins = vec![tool("Safe"), tool("Serial")];
         let pool = ToolPool::assemble(Pool { builtins, mcp: Vec::new() }, |_| false);
         let turn = Turn::new(pool, Arc::new(Policy::new("/repo", "/home/user")));
-        let config = AgentConfig { max_concurrency: LIMIT, ..AgentConfig::new("any", Vec::new()) };
+        let max_concurrency = LIMIT + usize::from(fault == Fault::Limit);
+        let config = AgentConfig { max_concurrency, ..AgentConfig::new("any", Vec::new()) };
         let pipeline = Arc::new(Pipeline::new(Arc::new(NoDisk)));
         Self {
             kinds: kinds.to_vec(),
@@ -144,6 +163,7 @@ impl Walk {
             taken: BTreeSet::new(),
             closed: None,
             cancelled: false,
+            fault,
         }
     }
 
@@ -174,9 +194,9 @@ impl Walk {
             Move::Add => {
                 let kind = self.kinds[self.added];
                 let name = match kind {
-                    Kind::Serial => "Serial",
+                    Kind::Serial if self.fault != Fault::Safety => "Serial",
                     Kind::Unknown => "Nope",
-                    Kind::Safe | Kind::Broken => "Safe",
+                    Kind::Safe | Kind::Serial | Kind::Broken => "Safe",
                 };
                 let tool_use = ToolUse::new(id(self.added), name, json!({ "call": self.added }));
                 let invalid_input = (kind == Kind::Broken).then(|| "{".to_owned());
@@ -255,7 +275,10 @@ impl Walk {
 
     /// Every call has one result, in order, and it is the true one.
     fn finish(self) {
-        let Self { board, executor, kinds, added, closed, cancelled, taken } = self;
+        let Self { board, mut executor, kinds, added, closed, cancelled, taken, fault } = self;
+        if fault == Fault::Result {
+            executor.settled.pop_first();
+        }
         let (started, settled) = (board.started(), executor.finish());
         assert_eq!(settled.len(), added);
         for (call, settled) in settled.iter().enumerate() {
@@ -284,7 +307,7 @@ async fn explore(walk: Walk, moves: &mut Vec<Move>) -> usize {
         walk.finish();
         return 1;
     }
-    let kinds = walk.kinds.clone();
+    let (kinds, fault) = (walk.kinds.clone(), walk.fault);
     let next = walk.moves();
     let mut here = Some(walk);
     let mut ways = 0;
@@ -293,7 +316,7 @@ async fn explore(walk: Walk, moves: &mut Vec<Move>) -> usize {
         let mut walk = if let Some(walk) = here.take() {
             walk
         } else {
-            let mut walk = Walk::new(&kinds);
+            let mut walk = Walk::with(&kinds, fault);
             for made in moves.iter() {
                 walk.make(*made).await;
             }
@@ -368,4 +391,18 @@ async fn i7_stopping_the_turn_stops_its_calls_and_one_call_s_end_stops_no_other(
     walk.settle().await;
     assert!(walk.board.running().is_empty());
     assert_eq!(walk.executor.next().await.unwrap().index, 1);
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_found() {
+    for (fault, kinds) in [
+        (Fault::Limit, [Kind::Safe, Kind::Safe, Kind::Safe]),
+        (Fault::Safety, [Kind::Safe, Kind::Serial, Kind::Safe]),
+        (Fault::Result, [Kind::Safe, Kind::Serial, Kind::Safe]),
+    ] {
+        let mut moves = Vec::new();
+        let explored = explore(Walk::with(&kinds, fault), &mut moves);
+        let found = std::panic::AssertUnwindSafe(explored);
+        assert!(futures_util::FutureExt::catch_unwind(found).await.is_err(), "{fault:?}");
+    }
 }

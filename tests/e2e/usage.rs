@@ -93,6 +93,7 @@ fn a_terminal_gets_colours_and_none_with_no_color() {
     let mut terminal = world.innerve(["run"]).env("NO_COLOR", "1").at_terminal();
     terminal.sees("This is a tour.");
     assert_eq!(terminal.ends(), 0);
+    assert_eq!(terminal.shown().matches("I look at the project first").count(), 1, "{terminal}");
     assert!(!terminal.raw().contains(&0x1b), "{terminal}");
 }
 

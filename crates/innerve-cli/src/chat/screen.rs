@@ -48,9 +48,14 @@ impl Screen {
         }
     }
 
+    /// The columns that are written to. The last one stays free: terminals differ in what they do when it is filled.
+    pub(super) fn width() -> usize {
+        usize::from(Self::size().0).saturating_sub(1).max(1)
+    }
+
     /// Puts lines above the live part and draws it again.
     pub(super) fn draw(&mut self, above: &[String], live: &Live) -> io::Result<()> {
-        let (columns, rows) = Self::size();
+        let (_, rows) = Self::size();
         let mut out = io::stdout().lock();
         queue!(out, BeginSynchronizedUpdate)?;
         self.erase(&mut out)?;
@@ -59,7 +64,7 @@ impl Screen {
                 write!(out, "{}\r\n", self.shown(line))?;
             }
         }
-        let laid = layout(live, usize::from(columns), usize::from(rows));
+        let laid = layout(live, Self::width(), usize::from(rows));
         let last = laid.rows.len().saturating_sub(1);
         for (index, row) in laid.rows.iter().enumerate() {
             write!(out, "{}", self.shown(row))?;
@@ -127,10 +132,8 @@ struct Laid {
     cursor: (usize, usize),
 }
 
-/// Breaks the lines at the terminal's width. What is higher than the terminal keeps the rows around the cursor.
-fn layout(live: &Live, columns: usize, rows: usize) -> Laid {
-    // The last column stays free: terminals differ in what they do when it is filled.
-    let width = columns.saturating_sub(1).max(1);
+/// Breaks the lines at this width. What is higher than the terminal keeps the rows around the cursor.
+fn layout(live: &Live, width: usize, rows: usize) -> Laid {
     let (line, column) = live.cursor;
     let mut laid = Laid { rows: Vec::new(), cursor: (0, 0) };
     for (index, text) in live.lines.iter().enumerate() {
@@ -183,6 +186,41 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
             row.push_str(piece);
         }
         used += columns;
+    }
+    rows
+}
+
+/// A styled text in rows of at most `width` columns, broken between words where that is possible.
+pub(super) fn fold(text: &str, width: usize) -> Vec<String> {
+    let mut rows = vec![String::new()];
+    let mut used = 0;
+    let mut rest = text;
+    while !rest.is_empty() {
+        // Blanks, and the word behind them.
+        let word = rest.find(|letter| letter != ' ').unwrap_or(rest.len());
+        let end =
+            rest.get(word..).and_then(|rest| rest.find(' ')).map_or(rest.len(), |at| word + at);
+        let (piece, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
+        rest = after;
+        let columns = self::width(piece);
+        let piece = if used > 0 && used + columns > width {
+            rows.push(String::new());
+            used = 0;
+            piece.trim_start_matches(' ')
+        } else {
+            piece
+        };
+        // A word that is wider than the screen is broken anywhere.
+        for (index, part) in wrap(piece, width).into_iter().enumerate() {
+            if index > 0 {
+                rows.push(String::new());
+                used = 0;
+            }
+            used += self::width(&part);
+            if let Some(row) = rows.last_mut() {
+                row.push_str(&part);
+            }
+        }
     }
     rows
 }
@@ -261,13 +299,23 @@ mod tests {
     }
 
     #[test]
+    fn words_stay_whole_where_they_fit() {
+        assert_eq!(fold("one two three", 8), ["one two", "three"]);
+        assert_eq!(fold("    indented", 40), ["    indented"]);
+        assert_eq!(fold("a verylongword b", 6), ["a", "verylo", "ngword", "b"]);
+        assert_eq!(fold("", 5), [""]);
+        let bold = format!("one {BOLD}two three{BOLD:#}");
+        assert_eq!(fold(&bold, 8), [format!("one {BOLD}two"), format!("three{BOLD:#}")]);
+    }
+
+    #[test]
     fn the_cursor_follows_its_line_over_the_edge() {
-        let laid = layout(&live(&["status", "> abcdefgh", "foot"], (1, 10)), 6, 24);
+        let laid = layout(&live(&["status", "> abcdefgh", "foot"], (1, 10)), 5, 24);
         assert_eq!(laid.rows, ["statu", "s", "> abc", "defgh", "foot"]);
         assert_eq!(laid.cursor, (3, 5));
-        let laid = layout(&live(&["> abcdefgh"], (0, 5)), 6, 24);
+        let laid = layout(&live(&["> abcdefgh"], (0, 5)), 5, 24);
         assert_eq!(laid.cursor, (1, 0));
-        assert_eq!(layout(&live(&["> "], (0, 2)), 6, 24).cursor, (0, 2));
+        assert_eq!(layout(&live(&["> "], (0, 2)), 5, 24).cursor, (0, 2));
     }
 
     #[test]

@@ -105,7 +105,8 @@ fn show(request: &ApprovalRequest) -> Vec<String> {
     let who =
         request.agent.as_ref().map(|agent| format!(" (sub-agent {agent})")).unwrap_or_default();
     let tool = plain(&request.tool);
-    let mut lines = vec![format!("{YELLOW}?{YELLOW:#} {BOLD}{tool}{BOLD:#}{who} wants to run:")];
+    let what = if request.preview.is_some() { "change" } else { "run" };
+    let mut lines = vec![format!("{YELLOW}?{YELLOW:#} {BOLD}{tool}{BOLD:#}{who} wants to {what}:")];
     lines.extend(subject(request).into_iter().map(|line| format!("    {line}")));
     let reasons = reasons(&request.resolution);
     lines.extend(reasons.into_iter().map(|line| format!("  {DIM}{line}{DIM:#}")));

@@ -152,8 +152,13 @@ impl Player {
                 };
                 events.push(StreamEvent::BlockStart { index, kind });
             }
-            Event::TextDelta { index, text } => events.push(StreamEvent::TextDelta { index, text }),
+            // A block that grows has begun, also where its beginning was left out.
+            Event::TextDelta { index, text } => {
+                self.begin(index);
+                events.push(StreamEvent::TextDelta { index, text });
+            }
             Event::ThinkingDelta { index, thinking } => {
+                self.begin(index);
                 events.push(StreamEvent::ThinkingDelta { index, thinking });
             }
             Event::InputDelta { index, partial_json } => {

@@ -92,6 +92,25 @@ fn a_block_alone_makes_a_whole_response() {
 }
 
 #[test]
+fn a_text_that_grows_without_a_beginning_is_said_once() {
+    let delta = |text: &str| json!({"event": {"type": "text_delta", "index": 0, "text": text}});
+    let done = json!({"event": {"type": "block_done", "index": 0, "block": {"type": "text", "text": "one two"}}});
+    let line = json!({"events": [delta("one "), delta("two"), done]});
+    let events: Vec<StreamEvent> = play_all(&Replay::new(recording(&[line])), asks("x"))
+        .into_iter()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    let texts: Vec<&str> = events
+        .iter()
+        .filter_map(|event| match event {
+            StreamEvent::TextDelta { text, .. } => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(texts, ["one ", "two"]);
+}
+
+#[test]
 fn responses_come_in_order_and_their_end_is_an_error() {
     let model = Replay::new(recording(&[
         json!({"events": [says("one")]}),

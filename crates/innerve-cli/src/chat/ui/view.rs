@@ -7,7 +7,7 @@ use innerve_pipeline::PolicySource as _;
 use innerve_protocol::ToolUse;
 use serde_json::Value;
 
-use super::super::screen::{Live, Screen, cut, width};
+use super::super::screen::{Live, Screen, cut, fold, width};
 use super::{Ui, Work};
 use crate::output::{BOLD, DIM, YELLOW, headline, plain};
 
@@ -19,20 +19,20 @@ const MAX_UNFINISHED: usize = 4;
 impl Ui {
     /// Draws what has come and what is there now.
     pub(super) fn draw(&mut self) -> io::Result<()> {
-        let (columns, _) = Screen::size();
-        let live = self.live(usize::from(columns));
+        let live = self.live(Screen::width());
         let above = std::mem::take(&mut self.above);
         self.screen.draw(&above, &live)
     }
 
-    fn live(&self, columns: usize) -> Live {
-        let room = columns.saturating_sub(1);
+    fn live(&self, room: usize) -> Live {
         let mut lines = Vec::new();
         if let Some(unfinished) = self.markdown.unfinished() {
-            lines.push(tail(&unfinished, room * MAX_UNFINISHED));
+            lines.extend(fold(&tail(&unfinished, room * MAX_UNFINISHED), room));
         }
         match (&self.open, &self.run) {
-            (Some(open), _) => lines.extend(open.dialogue.asks()),
+            (Some(open), _) => {
+                lines.extend(open.dialogue.asks().iter().flat_map(|line| fold(line, room)));
+            }
             (None, Some(work)) => lines.push(cut(&working(work), room)),
             (None, None) => {}
         }

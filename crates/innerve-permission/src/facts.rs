@@ -114,12 +114,25 @@ pub struct Part {
     pub targets: Vec<Target>,
     /// How far it reads what lies in the directories among them.
     pub descent: Descent,
+    /// What it may change besides: deny and ask rules may speak of that, and then it is asked about.
+    pub may_change: Vec<MayChange>,
     /// The files of its redirections: no rule about the command covers these.
     pub redirected: Vec<Target>,
     /// The directory it runs in, if that is known.
     pub cwd: Option<PathBuf>,
     /// Why it is not taken as read-only although its words look so, code and sentence.
     pub concern: Option<(String, String)>,
+}
+
+/// What a command changes if a directory is where it may be, or if a file has the name that it may have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MayChange {
+    /// This file.
+    File(PathTarget),
+    /// What already lies in this directory, or the file of that name: a rule counts that names a place there.
+    Beneath(PathTarget),
+    /// Files of any name in this directory, such as an archive brings: any rule that may match there counts.
+    Within(PathTarget),
 }
 
 /// How far a command reads what lies in the directories that it is given.
@@ -228,6 +241,15 @@ impl Target {
         match self {
             Self::Read(path) | Self::Write(path) | Self::Delete(path) => Some(path),
             Self::Host(_) | Self::Agent(_) => None,
+        }
+    }
+}
+
+impl MayChange {
+    /// The file or directory.
+    pub fn path(&self) -> &PathTarget {
+        match self {
+            Self::File(path) | Self::Beneath(path) | Self::Within(path) => path,
         }
     }
 }

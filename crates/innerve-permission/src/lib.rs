@@ -19,7 +19,9 @@ pub use decision::{
     ClassifierWord, Decision, Link, LinkOutcome, PartResolution, Reason, ReasonKind, Resolution,
     Suggestion, Verdict,
 };
-pub use facts::{CallFacts, Descent, Effect, EffectSet, Need, Part, PathTarget, Place, Target};
+pub use facts::{
+    CallFacts, Descent, Effect, EffectSet, MayChange, Need, Part, PathTarget, Place, Target,
+};
 pub use layers::{Layer, PermissionSettings, Warning, merge};
 pub use lint::{Finding, LintCode, Severity, lint, lint_layers};
 pub use mode::{PermissionMode, UnknownMode};

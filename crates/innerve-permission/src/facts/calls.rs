@@ -1,5 +1,6 @@
 //! The facts of well-known tools, read from their input.
 
+use innerve_bash::is_secret_path;
 use serde_json::Value;
 
 use super::{CallFacts, Effect, Need, PathTarget, Place, Target, hosts, shell};
@@ -20,7 +21,8 @@ pub fn from_call(tool: &str, input: &Value, place: Place<'_>) -> Option<CallFact
             None => strict,
         },
         "Read" | "LSP" => reading(strict, path(input, "file_path", place)),
-        "Grep" | "LS" => reading(strict, path_or_cwd(input, place)),
+        "Grep" => grepping(strict, input, place),
+        "LS" => reading(strict, path_or_cwd(input, place)),
         "Glob" => globbing(strict, input, place),
         "Edit" | "MultiEdit" | "Write" => writing(strict, path(input, "file_path", place)),
         "NotebookEdit" => writing(strict, path(input, "notebook_path", place)),
@@ -73,6 +75,32 @@ fn writing(strict: CallFacts, path: Option<PathTarget>) -> CallFacts {
         .with_need(Need::ByTargets)
         .with_effects(&[Effect::Write])
         .with_target(Target::Write(path))
+}
+
+/// A search that is narrowed to the names of likely secrets reads these.
+fn grepping(strict: CallFacts, input: &Value, place: Place<'_>) -> CallFacts {
+    let Some(base) = path_or_cwd(input, place) else { return strict };
+    let globs = text(input, "glob").unwrap_or_default();
+    let names = globs.split_whitespace().flat_map(alternatives);
+    let secrets = names.filter(|name| is_secret_path(name));
+    let secrets = secrets.map(|name| PathTarget::within(&name, base.path.as_deref(), place));
+    let secrets: Vec<PathTarget> = secrets.collect();
+    let facts = reading(strict, Some(base));
+    secrets.into_iter().fold(facts, |facts, path| facts.with_target(Target::Read(path)))
+}
+
+/// The globs that a glob with braces stands for; of many braces the last.
+fn alternatives(glob: &str) -> Vec<String> {
+    let braces = glob.rsplit_once('{').and_then(|(before, rest)| {
+        let (inside, after) = rest.split_once('}')?;
+        Some((before, inside, after))
+    });
+    match braces {
+        Some((before, inside, after)) => {
+            inside.split(',').map(|one| format!("{before}{one}{after}")).collect()
+        }
+        None => glob.split(',').map(ToOwned::to_owned).collect(),
+    }
 }
 
 /// A glob can leave its directory through an absolute pattern or `..`: then its fixed beginning is what is read.

@@ -27,8 +27,16 @@ fn opaque(mut strict: CallFacts, command: &str, code: &str, message: &str) -> Ca
 #[cfg(feature = "bash")]
 mod analyzed;
 #[cfg(feature = "bash")]
+mod changes;
+#[cfg(feature = "bash")]
 mod descent;
 #[cfg(feature = "bash")]
 mod links;
 #[cfg(feature = "bash")]
 mod walk;
+
+/// The last component of a program's name.
+#[cfg(feature = "bash")]
+fn base_name(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}

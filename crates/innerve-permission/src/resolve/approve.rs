@@ -172,6 +172,7 @@ fn accepts_edits(call: Call<'_>, part: &Part) -> bool {
         && part.effects.is_subset(EffectSet::of(&[Effect::Read, Effect::Write, Effect::Delete]))
         && part.assignments.iter().all(|(_, harmless)| *harmless)
         && !part.targets.is_empty()
+        && part.may_change.iter().all(|change| call.is_target_inside(change.path()))
         && part
             .targets
             .iter()

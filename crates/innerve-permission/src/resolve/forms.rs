@@ -96,6 +96,9 @@ pub(super) fn forms(part: &Part) -> Vec<Form<'_>> {
     };
     let mut forms = Vec::new();
     add(&mut forms, written.clone());
+    for command in run_by_git(&written) {
+        add(&mut forms, command);
+    }
     if written.first().copied().flatten().is_some_and(|name| LAUNCHERS.contains(&base_name(name))) {
         let starts = written.iter().enumerate().skip(1).filter(|(_, word)| {
             word.is_some_and(|word| {
@@ -108,16 +111,53 @@ pub(super) fn forms(part: &Part) -> Vec<Form<'_>> {
             // Several launchers hand a whole text to a shell: `script -c 'rm x'`.
             let text = written.get(start).copied().flatten().unwrap_or_default();
             if text.contains(char::is_whitespace) {
-                for command in text.split([';', '|', '&', '\n', '(', ')']) {
-                    let words: Form<'_> = command.split_whitespace().map(Some).collect();
-                    if !words.is_empty() {
-                        add(&mut forms, words);
-                    }
+                for command in commands_of(text) {
+                    add(&mut forms, command);
                 }
             }
         }
     }
     forms
+}
+
+/// The commands that git is told to run: by `bisect run`, `submodule foreach`, `rebase --exec` and by an alias that is
+/// given with `-c`.
+fn run_by_git<'a>(form: &Form<'a>) -> Vec<Form<'a>> {
+    if form.first().copied().flatten().map(base_name) != Some("git") {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    let mut rebases = false;
+    for (index, word) in form.iter().enumerate() {
+        let Some(word) = word else { continue };
+        let before = index.checked_sub(1).and_then(|before| form.get(before)).copied().flatten();
+        rebases |= *word == "rebase";
+        let text = match (before, *word) {
+            (Some("bisect"), "run") | (Some("submodule"), "foreach") => {
+                let words = form.iter().skip(index + 1).copied();
+                let words = words.skip_while(|word| word.is_some_and(|word| word.starts_with('-')));
+                let words: Form<'_> = words.collect();
+                let texts = words.iter().copied().flatten();
+                let texts = texts.filter(|text| text.contains(char::is_whitespace));
+                found.extend(texts.flat_map(commands_of));
+                found.push(words);
+                None
+            }
+            (Some("-x" | "--exec"), text) if rebases => Some(text),
+            (_, word) if rebases && word.starts_with("--exec=") => word.strip_prefix("--exec="),
+            (_, word) if word.contains("alias.") => word.split_once("=!").map(|(_, text)| text),
+            _ => None,
+        };
+        found.extend(text.into_iter().flat_map(commands_of));
+    }
+    found
+}
+
+/// The simple commands of a text that is given to a shell, roughly.
+fn commands_of(text: &str) -> impl Iterator<Item = Form<'_>> {
+    let commands = text.split([';', '|', '&', '\n', '(', ')']);
+    let commands = commands.map(|command| command.split_whitespace().map(Some).collect());
+    commands.filter(|words: &Form<'_>| !words.is_empty())
 }
 
 fn add<'a>(forms: &mut Vec<Form<'a>>, form: Form<'a>) {

@@ -49,7 +49,8 @@ fn of_part(call: Call<'_>, index: usize, part: &Part) -> (Decision, Reason) {
             reason(ReasonKind::Safety, "critical_path", format!("removes `{path}`")),
         );
     }
-    if let Some(path) = targets().find_map(|target| places::protected_target(call, target)) {
+    let protected = targets().find_map(|target| places::protected_target(call, target));
+    if let Some(path) = protected.or_else(|| places::protected_change(call, part)) {
         return (
             Decision::Ask,
             reason(ReasonKind::Safety, "protected_path", format!("changes `{}`", path.given)),

@@ -6,7 +6,7 @@ use innerve_bash::is_secret_path;
 
 use super::call::{Call, base_name};
 use crate::paths::windows;
-use crate::{Effect, PathStyle, PathTarget, Target};
+use crate::{Effect, MayChange, Part, PathStyle, PathTarget, Target};
 
 /// Directories that configure tools which run code later (permission modes, protected paths).
 const PROTECTED_DIRECTORIES: &[&str] = &[
@@ -65,7 +65,15 @@ const PROTECTED_FILES: &[&str] = &[
 
 /// The target whose change is protected, if there is one.
 pub(super) fn protected(call: Call<'_>) -> Option<&PathTarget> {
-    call.targets().map(|(_, target)| target).find_map(|target| protected_target(call, target))
+    let named = call.targets().find_map(|(_, target)| protected_target(call, target));
+    let mut parts = call.facts.parts.iter();
+    named.or_else(|| parts.find_map(|part| protected_change(call, part)))
+}
+
+/// What the part may change, if changing it is protected.
+pub(super) fn protected_change<'a>(call: Call<'_>, part: &'a Part) -> Option<&'a PathTarget> {
+    let mut paths = part.may_change.iter().map(MayChange::path);
+    paths.find(|path| either(path, |path| is_protected(call, path)))
 }
 
 /// The target's path, if changing it is protected.

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use super::call::Call;
+use super::call::{Call, base_name};
 use super::forms::{self, Form};
 use super::reasons::{Certainty, by_rule};
-use super::{sandbox, search};
+use super::{never, sandbox, search};
 use crate::rule::pattern::StarPattern;
 use crate::rule::{Family, Roots, Rule, Spec, spec};
-use crate::{Behavior, Descent, Part, PathTarget, Reason, Ruleset, Target};
+use crate::{Behavior, Descent, MayChange, Part, PathTarget, Reason, Ruleset, Target};
 
 /// The rules of one behavior that speak of a call, as far as that is certain, and as far as it is possible.
 #[derive(Debug, Default)]
@@ -76,6 +76,9 @@ pub(super) fn of_part<'a>(call: Call<'a>, behavior: Behavior, part: &Part) -> Fo
     }
     for target in operands {
         found = found.or(|| of_descent(call, behavior, part.descent, target));
+    }
+    for change in &part.may_change {
+        found = found.or(|| of_change(call, behavior, change));
     }
     found.or(|| of_mentions(call, behavior, part))
 }
@@ -235,14 +238,19 @@ pub(super) fn of_target<'a>(call: Call<'a>, behavior: Behavior, target: &Target)
         Target::Write(path) | Target::Delete(path) => {
             let edits = of_path(call, behavior, Family::Edit, path);
             let edits = edits.or(|| match target {
-                Target::Delete(_) => of_contents(call, behavior, path),
+                Target::Delete(_) => of_contents(call, behavior, Family::Edit, path),
                 Target::Read(_) | Target::Write(_) | Target::Host(_) | Target::Agent(_) => {
                     Found::default()
                 }
             });
             // A notebook is not covered by deny rules about reading, as the permissions documentation says.
             if behavior == Behavior::Deny && call.facts.tool() != "NotebookEdit" {
-                edits.or(|| of_path_rules(call, behavior, Family::Read, path))
+                edits.or(|| of_path_rules(call, behavior, Family::Read, path)).or(|| match target {
+                    Target::Delete(_) => of_contents(call, behavior, Family::Read, path),
+                    Target::Read(_) | Target::Write(_) | Target::Host(_) | Target::Agent(_) => {
+                        Found::default()
+                    }
+                })
             } else {
                 edits
             }
@@ -287,12 +295,41 @@ fn of_path_rules<'a>(
     )
 }
 
-/// Rules about what lies in a directory that is removed: it may be there, and then it goes too.
-fn of_contents<'a>(call: Call<'a>, behavior: Behavior, path: &PathTarget) -> Found<'a> {
+/// Rules about what may be changed: a doubt, never a proof.
+fn of_change<'a>(call: Call<'a>, behavior: Behavior, change: &MayChange) -> Found<'a> {
     let rules = &call.policy.rules;
-    let beneath = |path: &Path| {
-        rules.path_beneath(behavior, Family::Edit, path, &|anchor| call.anchor(anchor))
+    let path = change.path();
+    let there = |family: Family| {
+        let exact = of_path_rules(call, behavior, family, path);
+        let at = |directory: &Path| match change {
+            MayChange::File(_) => None,
+            MayChange::Beneath(_) => {
+                rules.path_beneath(behavior, family, directory, &|anchor| call.anchor(anchor))
+            }
+            MayChange::Within(_) => {
+                rules.path_within(behavior, family, directory, false, &|anchor| call.anchor(anchor))
+            }
+        };
+        let beneath =
+            || path.path.as_deref().and_then(at).or_else(|| path.real.as_deref().and_then(at));
+        exact.certain.or(exact.possible).or_else(beneath)
     };
+    let blanket = || rules.blankets(behavior, Family::Edit.tool()).first().copied();
+    // Who may not read a file may not write it either.
+    let unread = || (behavior == Behavior::Deny).then(|| there(Family::Read)).flatten();
+    Found::maybe(blanket().or_else(|| there(Family::Edit)).or_else(unread))
+}
+
+/// Rules about what lies in a directory that is removed: it may be there, and then it goes too.
+fn of_contents<'a>(
+    call: Call<'a>,
+    behavior: Behavior,
+    family: Family,
+    path: &PathTarget,
+) -> Found<'a> {
+    let rules = &call.policy.rules;
+    let beneath =
+        |path: &Path| rules.path_beneath(behavior, family, path, &|anchor| call.anchor(anchor));
     let found =
         path.path.as_deref().and_then(beneath).or_else(|| path.real.as_deref().and_then(beneath));
     Found::maybe(found)
@@ -312,13 +349,15 @@ const GIT_PRINTS: &[&str] = &[
     "stash",
 ];
 
+/// Programs besides interpreters whose words may be code that reads and writes files.
+const CODE_TAKERS: &[&str] = &["sed", "gsed", "awk", "gawk", "mawk", "nawk", "ex", "ed"];
+
 /// Words that look like paths in a command whose reads are not known in full, such as `rev:path` and `diff path` of git.
 fn of_mentions<'a>(call: Call<'a>, behavior: Behavior, part: &Part) -> Found<'a> {
-    let is_git = part
-        .argv
-        .first()
-        .and_then(Option::as_deref)
-        .is_some_and(|name| super::call::base_name(name) == "git");
+    let name = part.argv.first().and_then(Option::as_deref).map(base_name);
+    let is_git = name == Some("git");
+    let takes_code =
+        name.is_some_and(|name| CODE_TAKERS.contains(&name) || never::is_interpreter(name));
     if part.neutral || (part.complete && !is_git) {
         return Found::default();
     }
@@ -332,10 +371,19 @@ fn of_mentions<'a>(call: Call<'a>, behavior: Behavior, part: &Part) -> Found<'a>
     });
     let bases: Vec<&Path> =
         std::iter::once(part.cwd.as_deref().unwrap_or(&call.policy.cwd)).chain(moved).collect();
-    let rule = words.flat_map(search::path_like).find_map(|word| {
+    let pieces = words.flat_map(|word| {
+        let code = takes_code.then(|| search::pieces_of_code(word)).into_iter().flatten();
+        std::iter::once(word).chain(code)
+    });
+    let rule = pieces.flat_map(search::path_like).find_map(|word| {
         bases.iter().find_map(|base| {
             let path = call.lexical_path(word, base)?;
-            search::path_rule(call, behavior, &path)
+            // What is known in full only reads here.
+            if part.complete {
+                search::rule_of(call, behavior, Family::Read, &path)
+            } else {
+                search::path_rule(call, behavior, &path)
+            }
         })
     });
     Found::maybe(rule)

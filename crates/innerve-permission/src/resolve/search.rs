@@ -87,9 +87,10 @@ pub(super) fn plain(command: &str) -> String {
     plain
 }
 
-/// The pieces of a word that may name a file: itself, and what follows `=`, `:` or `@`.
+/// The pieces of a word that may name a file: itself, and what follows `=`, `:`, `@` or a comma.
 pub(super) fn path_like(word: &str) -> impl Iterator<Item = &str> {
-    let after = word.match_indices(['=', ':', '@']).filter_map(move |(at, _)| word.get(at + 1..));
+    let after =
+        word.match_indices(['=', ':', '@', ',']).filter_map(move |(at, _)| word.get(at + 1..));
     std::iter::once(word).chain(after).filter(|piece| {
         piece.contains(['/', '.'])
             && !piece.starts_with('-')
@@ -97,14 +98,26 @@ pub(super) fn path_like(word: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// The pieces of a word that holds code, such as a script of `sed` or a line of Python.
+pub(super) fn pieces_of_code(word: &str) -> impl Iterator<Item = &str> {
+    let between = |c: char| c.is_whitespace() || "'\"`()[]{}<>,;|&=".contains(c);
+    word.split(between).filter(move |piece| piece.len() < word.len())
+}
+
 /// A rule about reading or changing `path`.
 pub(super) fn path_rule<'a>(call: Call<'a>, behavior: Behavior, path: &Path) -> Option<&'a Rule> {
+    rule_of(call, behavior, Family::Read, path)
+        .or_else(|| rule_of(call, behavior, Family::Edit, path))
+}
+
+/// A rule of one family about `path`.
+pub(super) fn rule_of<'a>(
+    call: Call<'a>,
+    behavior: Behavior,
+    family: Family,
+    path: &Path,
+) -> Option<&'a Rule> {
     let rules = &call.policy.rules;
-    let find = |family| {
-        rules
-            .paths(behavior, family, path, Roots::Included, &|anchor| call.anchor(anchor))
-            .first()
-            .copied()
-    };
-    find(Family::Read).or_else(|| find(Family::Edit))
+    let anchors = |anchor: &_| call.anchor(anchor);
+    rules.paths(behavior, family, path, Roots::Included, &anchors).first().copied()
 }

@@ -8,6 +8,8 @@
 )]
 
 mod calls;
+#[cfg(feature = "bash")]
+mod changes;
 mod kit;
 mod laws;
 mod naive;

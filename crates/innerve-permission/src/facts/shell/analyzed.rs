@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use innerve_bash::{
     Analysis, Assignment, Class, Command, Effect, Effects, RedirectionKind, Word, WordPart,
-    analyze, analyze_in,
+    analyze, analyze_in, is_secret_path,
 };
 
 use super::walk::Walk;
-use super::{MAX_COMMAND, descent, links, opaque};
+use super::{MAX_COMMAND, changes, descent, links, opaque};
 use crate::facts::{CallFacts, Descent, EffectSet, Need, Part, PathTarget, Place, Target, words};
 
 /// Shells that read commands from their input.
@@ -84,8 +84,8 @@ fn hidden(text: &str, found: &[Command], place: Place<'_>) -> Vec<Part> {
 
 /// Where one command runs.
 #[derive(Clone, Copy)]
-struct Site<'a> {
-    place: Place<'a>,
+pub(super) struct Site<'a> {
+    pub(super) place: Place<'a>,
     /// The directory, if it is known.
     cwd: Option<&'a Path>,
     /// Whether the analyzer has lost the directory, so that it reports relative operands as unknown.
@@ -103,7 +103,7 @@ impl Site<'_> {
         words::shape(word, self.cwd, self.place)
     }
 
-    fn path(self, given: &str) -> PathTarget {
+    pub(super) fn path(self, given: &str) -> PathTarget {
         PathTarget::within(given, self.cwd, self.place)
     }
 
@@ -133,6 +133,7 @@ fn build(command: &Command, site: Site<'_>) -> Part {
     if !command.complete && targets.is_empty() {
         targets.extend(named_by_patterns(command, &argv, site));
     }
+    let may_change = changes::of(command, &argv, &mut targets, site);
     let descent = descend(&argv, &mut targets, site);
     let assignments = command
         .assignments
@@ -147,10 +148,11 @@ fn build(command: &Command, site: Site<'_>) -> Part {
         unwrapped_from: command.unwrapped_from.clone(),
         read_only: only_reads(command, &redirected),
         neutral: command.class == Class::Neutral,
-        effects: EffectSet::from(command.effects),
+        effects: effects(command),
         complete: command.complete,
         targets,
         descent,
+        may_change,
         redirected,
         cwd: site.cwd.map(Path::to_path_buf),
         concern: None,
@@ -159,6 +161,20 @@ fn build(command: &Command, site: Site<'_>) -> Part {
         judge_git(command, &mut part, site.place);
     }
     part
+}
+
+/// What the command does; one that is not understood in full may read any secret that its words name.
+fn effects(command: &Command) -> EffectSet {
+    let effects = EffectSet::from(command.effects);
+    let names_secret = || {
+        let words = command.argv.iter().skip(1).filter_map(Word::literal);
+        let mut values = words.flat_map(|word| {
+            word.match_indices(['=', '@']).filter_map(|(at, _)| word.get(at + 1..))
+        });
+        values.any(is_secret_path)
+    };
+    let is_secret = !command.complete && command.class != Class::Neutral && names_secret();
+    if is_secret { effects.with(crate::Effect::Secret) } else { effects }
 }
 
 /// The files that the patterns among the words of a program name, whatever it does with them: it may read them.

@@ -1,5 +1,6 @@
 //! Which commands read whole directories.
 
+use super::base_name;
 use crate::facts::Descent;
 
 /// Programs that read all of a directory when they have one of these letters or long options.
@@ -71,10 +72,6 @@ fn is_tar_cluster(word: Option<&str>) -> bool {
     })
 }
 
-fn base_name(program: &str) -> &str {
-    program.rsplit('/').next().unwrap_or(program)
-}
-
 fn extent(argv: &[Option<String>], piped: bool) -> (Descent, bool) {
     let words: Vec<&str> = argv.iter().map(|word| word.as_deref().unwrap_or_default()).collect();
     let [program, words @ ..] = words.as_slice() else { return (Descent::None, false) };
@@ -110,12 +107,12 @@ fn extent(argv: &[Option<String>], piped: bool) -> (Descent, bool) {
 }
 
 /// Whether the word is one of these long options, which may be cut short.
-fn is_long(word: &str, long: &[&str]) -> bool {
+pub(super) fn is_long(word: &str, long: &[&str]) -> bool {
     word.len() > 3 && long.iter().any(|option| option.starts_with(word))
 }
 
 /// Whether the word is short options with one of these letters among them.
-fn is_cluster(word: &str, letters: &str) -> bool {
+pub(super) fn is_cluster(word: &str, letters: &str) -> bool {
     word.strip_prefix('-').is_some_and(|cluster| {
         !cluster.starts_with('-')
             && cluster.chars().take_while(char::is_ascii_alphabetic).any(|c| letters.contains(c))

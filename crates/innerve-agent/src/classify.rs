@@ -32,7 +32,7 @@ pub use rules::AutoModeRules;
 use verdict::{Fast, Reasoned};
 
 /// How long one stage may take.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_mins(1);
 /// Characters of an action at most: a longer one is not judged by a part of it.
 const ACTION_CHARS: usize = 60_000;
 /// Output tokens of the fast stage; more than a word, for models that think before they speak.

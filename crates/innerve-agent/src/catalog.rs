@@ -1,4 +1,4 @@
-//! The catalog: the tools of one agent as they are now, for the loop and for ToolSearch.
+//! The catalog: the tools of one agent as they are now, for the loop and for `ToolSearch`.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,7 +1,7 @@
 //! Deferral: which tools' schemas stay out of the prompt until a search finds them, and how the model learns their names.
 //!
 //! All of it follows from the pool and the conversation alone, so that it is the same after a resume: what was found is
-//! referred to in the results of ToolSearch, and what was announced stands in the conversation.
+//! referred to in the results of `ToolSearch`, and what was announced stands in the conversation.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;

@@ -178,9 +178,10 @@ impl Tool for ToolSearchTool {
     ) -> Result<ToolOutput<ToolSearchOutput>, ToolError> {
         let offered: BTreeSet<&str> = context.session.tools.iter().map(String::as_str).collect();
         let mut output = self.find(&input, &offered);
-        let lacks = output.matches.is_empty() || !output.missing.is_empty();
-        if lacks && output.already_loaded.is_empty() {
-            // What is missing may belong to a server that is still starting.
+        let is_named = matches!(Query::parse(&input.query), Query::Select(_));
+        let has_all = is_named && output.missing.is_empty();
+        if !has_all {
+            // What is missing, or what fits best, may belong to a server that is still starting.
             let settled: BoxFuture<'_, ()> = self.catalog.settled();
             tokio::select! {
                 () = settled => output = self.find(&input, &offered),

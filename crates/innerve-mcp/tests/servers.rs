@@ -1,8 +1,8 @@
 //! Connections to real processes and real HTTP: well-behaved servers, and hostile ones.
 #![expect(
     clippy::unwrap_used,
-    clippy::panic,
     clippy::indexing_slicing,
+    clippy::print_stdout,
     reason = "a test says no by a panic"
 )]
 

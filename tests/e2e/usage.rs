@@ -3,7 +3,7 @@
 use innerve_tests::{Wire, World, reply};
 
 /// Every verb, and what it needs to do something.
-const VERBS: [(&str, &[&str]); 11] = [
+const VERBS: [(&str, &[&str]); 12] = [
     ("run", &[]),
     ("check", &["ls"]),
     ("analyze", &["ls"]),
@@ -12,6 +12,7 @@ const VERBS: [(&str, &[&str]); 11] = [
     ("trust", &["--list"]),
     ("rules", &["list"]),
     ("hook", &[]),
+    ("mcp", &["list"]),
     ("sessions", &["list"]),
     ("doctor", &["--offline", "--base-url", "http://127.0.0.1:1", "--model", "m"]),
     ("completions", &["bash"]),

@@ -60,8 +60,8 @@ impl Screen {
         queue!(out, BeginSynchronizedUpdate)?;
         self.erase(&mut out)?;
         for line in above {
-            for line in line.split('\n') {
-                write!(out, "{}\r\n", self.shown(line))?;
+            for row in line.split('\n').flat_map(|line| fold(line, Self::width())) {
+                write!(out, "{}\r\n", self.shown(&row))?;
             }
         }
         let laid = layout(live, Self::width(), usize::from(rows));
@@ -190,35 +190,36 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
     rows
 }
 
-/// A styled text in rows of at most `width` columns, broken between words where that is possible.
+/// A styled text in rows of at most `width` columns, broken between words where that is possible; further rows are
+/// indented as the first one.
 pub(super) fn fold(text: &str, width: usize) -> Vec<String> {
+    let blanks = text.len() - text.trim_start_matches(' ').len();
+    let indent = if blanks < width / 2 { " ".repeat(blanks) } else { String::new() };
     let mut rows = vec![String::new()];
     let mut used = 0;
     let mut rest = text;
     while !rest.is_empty() {
         // Blanks, and the word behind them.
         let word = rest.find(|letter| letter != ' ').unwrap_or(rest.len());
-        let end =
-            rest.get(word..).and_then(|rest| rest.find(' ')).map_or(rest.len(), |at| word + at);
-        let (piece, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
+        let behind = rest.get(word..).and_then(|rest| rest.find(' '));
+        let (piece, after) =
+            rest.split_at_checked(behind.map_or(rest.len(), |at| word + at)).unwrap_or((rest, ""));
         rest = after;
-        let columns = self::width(piece);
-        let piece = if used > 0 && used + columns > width {
-            rows.push(String::new());
-            used = 0;
-            piece.trim_start_matches(' ')
-        } else {
-            piece
-        };
+        let mut piece = piece;
+        if used > 0 && used + self::width(piece) > width {
+            rows.push(indent.clone());
+            used = indent.len();
+            piece = piece.trim_start_matches(' ');
+        }
         // A word that is wider than the screen is broken anywhere.
-        for (index, part) in wrap(piece, width).into_iter().enumerate() {
-            if index > 0 {
-                rows.push(String::new());
-                used = 0;
+        for (letter, columns) in pieces(piece) {
+            if used + columns > width && used > indent.len() {
+                rows.push(indent.clone());
+                used = indent.len();
             }
-            used += self::width(&part);
+            used += columns;
             if let Some(row) = rows.last_mut() {
-                row.push_str(&part);
+                row.push_str(letter);
             }
         }
     }
@@ -303,6 +304,8 @@ mod tests {
         assert_eq!(fold("one two three", 8), ["one two", "three"]);
         assert_eq!(fold("    indented", 40), ["    indented"]);
         assert_eq!(fold("a verylongword b", 6), ["a", "verylo", "ngword", "b"]);
+        assert_eq!(fold("  - a list item of words", 12), ["  - a list", "  item of", "  words"]);
+        assert_eq!(fold("  verylongword", 8), ["  verylo", "  ngword"]);
         assert_eq!(fold("", 5), [""]);
         let bold = format!("one {BOLD}two three{BOLD:#}");
         assert_eq!(fold(&bold, 8), [format!("one {BOLD}two"), format!("three{BOLD:#}")]);

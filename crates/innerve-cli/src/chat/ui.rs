@@ -19,7 +19,7 @@ use super::commands::{self, Typed};
 use super::editor::Editor;
 use super::history::History;
 use super::markdown::Markdown;
-use super::screen::{Screen, fold};
+use super::screen::Screen;
 use super::talk::Talk;
 use crate::exit::{Exit, Failure};
 use crate::interrupts::Interrupts;
@@ -273,8 +273,7 @@ impl Ui {
         };
         let doing = match &event {
             AgentEvent::Text(words) => {
-                let lines = self.markdown.push(words);
-                self.tell(lines);
+                self.above.extend(self.markdown.push(words));
                 self.doing("writing");
                 return;
             }
@@ -298,8 +297,7 @@ impl Ui {
         if let Some(doing) = doing {
             self.doing(&doing);
         }
-        let last = self.markdown.finish();
-        self.tell(last);
+        self.above.extend(self.markdown.finish());
         // It prints by notices, which go to the screen.
         if let Err(error) = self.texts.show(&event) {
             warn(&format!("the output failed: {error}"));
@@ -315,12 +313,6 @@ impl Ui {
                 self.say(&text).await;
             }
         }
-    }
-
-    /// Puts what the model says above, its words kept whole.
-    fn tell(&mut self, lines: impl IntoIterator<Item = String>) {
-        let width = Screen::width();
-        self.above.extend(lines.into_iter().flat_map(|line| fold(&line, width)));
     }
 
     fn doing(&mut self, what: &str) {
@@ -348,8 +340,7 @@ impl Ui {
             if reply.is_withdrawn() {
                 continue;
             }
-            let last = self.markdown.finish();
-            self.tell(last);
+            self.above.extend(self.markdown.finish());
             match Dialogue::begin(request) {
                 Err(answer) => reply.answer(answer),
                 Ok(dialogue) => {

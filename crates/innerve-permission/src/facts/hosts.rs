@@ -1,5 +1,7 @@
 //! The host of a URL, read strictly: what two URL parsers could read differently has no host here.
 
+use std::net::{Ipv4Addr, Ipv6Addr};
+
 /// The host of an `http` or `https` URL in lower case, as rules are asked about it; `None` when it is not certain.
 pub fn host(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
@@ -16,13 +18,28 @@ pub fn host(url: &str) -> Option<String> {
         Some(_) => return None,
         None => authority,
     };
-    let name = match host.strip_prefix('[') {
-        Some(literal) => literal.split_once(']').map(|(address, _)| address)?,
-        None => host.split(':').next()?,
-    };
+    if let Some(literal) = host.strip_prefix('[') {
+        let (address, _) = literal.split_once(']')?;
+        // One address has many spellings.
+        return address.parse::<Ipv6Addr>().ok().map(|address| address.to_string());
+    }
+    let name = host.split(':').next()?;
+    if ends_in_number(name) && name.parse::<Ipv4Addr>().is_err() {
+        return None;
+    }
     let plain =
         !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-._:".contains(c));
     plain.then(|| name.to_ascii_lowercase())
+}
+
+/// Whether programs take the name for an address, `127.1` and `0x7f000001` among them (WHATWG URL standard, "ends in a number
+/// checker").
+fn ends_in_number(name: &str) -> bool {
+    let name = name.strip_suffix('.').unwrap_or(name);
+    let last = name.rsplit('.').next().unwrap_or(name);
+    let hex = last.strip_prefix("0x").or_else(|| last.strip_prefix("0X"));
+    !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit())
+        || hex.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 #[cfg(test)]
@@ -38,6 +55,17 @@ mod tests {
     fn the_host_is_read_or_refused() {
         check("https://Example.com/a", Some("example.com"));
         check("http://example.com.:8080?x", Some("example.com."));
+        check("http://127.0.0.1:80/", Some("127.0.0.1"));
+        check("http://127.1/", None);
+        check("http://2130706433/", None);
+        check("http://0x7f.1/", None);
+        check("http://0X7F000001/", None);
+        check("http://0177.0.0.1/", None);
+        check("http://127.0.0.1./", None);
+        check("http://a.0x/", None);
+        check("http://[0:0:0:0:0:0:0:1]/", Some("::1"));
+        check("http://[::1%25eth0]/", None);
+        check("http://v1.example1/", Some("v1.example1"));
         check("https://user:pw@example.com/", Some("example.com"));
         check("https://allowed.example@evil.example/", Some("evil.example"));
         check("https://[::1]:80/", Some("::1"));

@@ -18,6 +18,9 @@ impl DomainPattern {
                 "holds more than a host name; write `WebFetch(domain:example.com)`".to_owned()
             );
         }
+        if !text.is_ascii() {
+            return Err("holds letters beyond ASCII, and addresses name hosts without them; write the form that begins with `xn--`".to_owned());
+        }
         Ok(Self { text })
     }
 

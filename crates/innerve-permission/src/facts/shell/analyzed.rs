@@ -135,6 +135,7 @@ fn build(command: &Command, site: Site<'_>) -> Part {
     }
     let may_change = changes::of(command, &argv, &mut targets, site);
     let descent = descend(&argv, &mut targets, site);
+    let effects = effects(command, descent);
     let assignments = command
         .assignments
         .iter()
@@ -148,7 +149,7 @@ fn build(command: &Command, site: Site<'_>) -> Part {
         unwrapped_from: command.unwrapped_from.clone(),
         read_only: only_reads(command, &redirected),
         neutral: command.class == Class::Neutral,
-        effects: effects(command),
+        effects,
         complete: command.complete,
         targets,
         descent,
@@ -163,8 +164,9 @@ fn build(command: &Command, site: Site<'_>) -> Part {
     part
 }
 
-/// What the command does; one that is not understood in full may read any secret that its words name.
-fn effects(command: &Command) -> EffectSet {
+/// What the command does. One that is not understood in full may read any secret that its words name, and a search reads
+/// those that it is narrowed to.
+fn effects(command: &Command, descent: Descent) -> EffectSet {
     let effects = EffectSet::from(command.effects);
     let names_secret = || {
         let words = command.argv.iter().skip(1).filter_map(Word::literal);
@@ -173,7 +175,17 @@ fn effects(command: &Command) -> EffectSet {
         });
         values.any(is_secret_path)
     };
-    let is_secret = !command.complete && command.class != Class::Neutral && names_secret();
+    let written = || {
+        let words = command.argv.iter().map(|word| match word {
+            Word::Literal(text) => text.as_str(),
+            Word::Dynamic(dynamic) => dynamic.raw.as_str(),
+        });
+        words.collect::<Vec<_>>()
+    };
+    let searches_secrets =
+        descent != Descent::None && descent::narrowed_to(&written()).any(is_secret_path);
+    let is_secret =
+        searches_secrets || !command.complete && command.class != Class::Neutral && names_secret();
     if is_secret { effects.with(crate::Effect::Secret) } else { effects }
 }
 

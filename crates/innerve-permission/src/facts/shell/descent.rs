@@ -20,6 +20,9 @@ const ALWAYS: &[&str] = &["ag", "ack", "ugrep", "ug", "tar", "zip", "7z", "rsync
 /// Options that show `rg` what begins with a dot (ripgrep guide, "automatic filtering").
 const RG_HIDDEN: &[&str] = &["--hidden", "-."];
 
+/// Options of searches whose value says which names are read.
+const NARROWING: &[&str] = &["-g", "--glob", "--iglob", "--include"];
+
 /// Programs that follow the links in a directory: always, or with one of these letters or long options.
 const FOLLOWING: &[(&[&str], &str, &[&str])] = &[
     (
@@ -50,6 +53,19 @@ pub(super) fn of(argv: &[Option<String>], piped: bool) -> Search {
     let (descent, here) = extent(argv, piped);
     let follows = descent != Descent::None && follows(argv);
     Search { descent, here, follows }
+}
+
+/// The names that a search of directories is narrowed to.
+pub(super) fn narrowed_to<'a>(words: &[&'a str]) -> impl Iterator<Item = &'a str> {
+    words.iter().enumerate().filter_map(|(index, word)| {
+        if NARROWING.contains(word) {
+            return words.get(index + 1).copied();
+        }
+        match word.split_once('=') {
+            Some((option, value)) if NARROWING.contains(&option) => Some(value),
+            Some(_) | None => word.strip_prefix("-g").filter(|_| !word.starts_with("--")),
+        }
+    })
 }
 
 fn follows(argv: &[Option<String>]) -> bool {

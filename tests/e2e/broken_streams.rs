@@ -137,6 +137,40 @@ fn an_overloaded_model_is_replaced_by_the_one_that_was_named_for_it() {
 }
 
 #[test]
+fn a_conversation_that_does_not_fit_is_compacted_and_the_task_is_done() {
+    for wire in Wire::BOTH {
+        let world = World::new();
+        world.write("a.txt", "the content");
+        let (kind, words) = match wire {
+            Wire::Anthropic => {
+                ("invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum")
+            }
+            Wire::OpenAi => (
+                "context_length_exceeded",
+                "This model's maximum context length is 128000 tokens. However, your messages resulted in 210000 tokens.",
+            ),
+        };
+        let read = json!({ "file_path": "a.txt" });
+        let model = world.model(
+            wire,
+            [
+                reply().uses("Read", read),
+                reply().fails(400, kind, words),
+                reply().text("SUMMARY"),
+                reply().text("Done."),
+            ],
+        );
+        let ended = world.innerve(["run", "go"]).model(&model).run();
+        ended.exits(0).complains(["the conversation was compacted"]);
+        assert_eq!(ended.stdout(), "Done.\n", "{wire:?}");
+        let last = model.request(3).body.to_string();
+        // The result that was being looked at stays, and the file is read again as it is now.
+        assert!(last.contains("SUMMARY") && last.contains("as it is now"), "{last}");
+        assert_eq!(model.request(3).results().len(), 1, "{wire:?}");
+    }
+}
+
+#[test]
 fn a_wrong_key_is_told_with_the_variable_to_set_and_is_never_printed() {
     for (wire, variable) in
         [(Wire::Anthropic, "ANTHROPIC_API_KEY"), (Wire::OpenAi, "OPENAI_API_KEY")]

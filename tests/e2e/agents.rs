@@ -177,3 +177,47 @@ fn a_coordinator_waits_for_workers_that_work_side_by_side() {
     assert!(ended.stdout().ends_with("Both have met.\n"), "{ended}");
     assert_eq!(tools(&model.request(0)), ["Agent", "TaskStop"]);
 }
+
+fn git(world: &World, arguments: &[&str]) -> String {
+    let mut git = std::process::Command::new("git");
+    git.current_dir(world.work("")).env("HOME", world.root().join("home"));
+    git.args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgSign=false"]);
+    let output = git.args(arguments).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn an_agent_in_a_worktree_of_its_own_leaves_the_main_one_alone_and_its_work_behind() {
+    for works in [true, false] {
+        let world = World::new().file("a.txt", "alpha\n");
+        git(&world, &["init", "-q"]);
+        git(&world, &["add", "a.txt"]);
+        git(&world, &["commit", "-q", "-m", "first"]);
+        let model = world.model_by(Wire::Anthropic, move |seen| {
+            let input = json!({
+                "description": "a part", "prompt": "child task", "isolation": "worktree",
+            });
+            match (is_child(seen), seen.results().is_empty()) {
+                (true, true) if works => reply().bash("echo beta > a.txt; pwd"),
+                (true, _) => reply().text("The child is done."),
+                (false, true) => reply().uses("Agent", input),
+                (false, false) => reply().text("Done."),
+            }
+        });
+        let run = world.innerve(["run", "go", "--permission-mode", "bypassPermissions"]);
+        run.model(&model).run().exits(0);
+        assert_eq!(world.read("a.txt"), "alpha\n");
+        let told = model.seen().last().unwrap().result_texts()[0].clone();
+        let trees = git(&world, &["worktree", "list"]).lines().count();
+        if works {
+            assert!(told.contains("its work is in the worktree"), "{told}");
+            assert_eq!(trees, 2);
+        } else {
+            assert!(told.starts_with("The child is done.") && !told.contains("worktree"), "{told}");
+            assert_eq!(trees, 1);
+            assert!(!git(&world, &["branch"]).contains("worktree-"));
+        }
+        assert_eq!(git(&world, &["status", "--porcelain"]), "");
+    }
+}

@@ -314,7 +314,7 @@ fn undo_knows_an_approved_sed() {
     let answers =
         model(&world, [reply().bash("sed -i s/alpha/beta/ a.txt"), reply().text("Done.")]);
     let mut terminal = world.innerve(["run", "go"]).model(&answers).at_terminal();
-    terminal.sees("+beta").types("y\n");
+    terminal.sees("+beta").sees("what to do instead").enters("y");
     assert_eq!(terminal.ends(), 0, "{terminal}");
     assert_eq!(world.read("a.txt"), "beta\n");
     sessions(&world, ["undo"]).exits(0);

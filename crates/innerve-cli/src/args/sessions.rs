@@ -94,6 +94,7 @@ pub(crate) enum ExportFormat {
 #[command(
     after_help = "Restores the files that Edit, MultiEdit, Write, NotebookEdit and approved sed commands changed; what other commands changed is not known and stays. A file that someone else has changed since is left alone and named. What an undo changes is kept too: --redo takes it back. The model is told when the session goes on. At a terminal the changes are shown and asked about first.\n\nExits 0 when all files are as they were, 1 when some were left alone.\n\nExamples:\n  innerve sessions undo --dry-run\n  innerve sessions undo --turn 3 --yes\n  innerve sessions undo --redo"
 )]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct SessionsUndoArguments {
     /// The session.
     pub(crate) id: Option<String>,

@@ -36,8 +36,8 @@ pub(super) async fn undo(arguments: &SessionsUndoArguments) -> Result<Exit, Fail
     if arguments.dry_run || changes == 0 {
         let left = plan.files.len() - changes;
         let report = Report { turn: plan.turn, dry_run: arguments.dry_run, redo: arguments.redo };
-        let rows = plan.files.iter().map(|file| row(file, None)).collect();
-        return report.end(arguments.json, rows, 0, left);
+        let rows: Vec<Value> = plan.files.iter().map(|file| row(file, None)).collect();
+        return report.end(arguments.json, &rows, 0, left);
     }
     if !arguments.json && !arguments.yes && !agreed(changes).await {
         note("nothing was changed");
@@ -50,10 +50,11 @@ pub(super) async fn undo(arguments: &SessionsUndoArguments) -> Result<Exit, Fail
     if let Some(text) = for_the_model(turn, what, &all) {
         past.note(text).map_err(|error| Failure::new(error.to_string()))?;
     }
-    let rows = all.iter().map(|undone| row(&undone.file, undone.problem.as_ref())).collect();
+    let rows: Vec<Value> =
+        all.iter().map(|undone| row(&undone.file, undone.problem.as_ref())).collect();
     let report = Report { turn, dry_run: false, redo: arguments.redo };
     let done = all.iter().filter(|undone| undone.is_done()).count();
-    report.end(arguments.json, rows, done, all.len() - done)
+    report.end(arguments.json, &rows, done, all.len() - done)
 }
 
 /// Shows what an undo of the session's last turn would change; gives the number of files.
@@ -170,7 +171,7 @@ impl Report {
     fn end(
         &self,
         as_json: bool,
-        files: Vec<Value>,
+        files: &[Value],
         done: usize,
         left: usize,
     ) -> Result<Exit, Failure> {

@@ -274,6 +274,61 @@ async fn i7_a_maker_of_ids_that_repeats_itself_or_makes_illegal_ones_hangs_nothi
 }
 
 #[tokio::test]
+async fn f56_where_it_is_switched_on_a_command_that_fails_cancels_what_runs_beside_it() {
+    let command = "cargo test --workspace --all-features --no-fail-fast";
+    let failing = json!({ "safe": true, "command": command, "gate": "b", "fails": "no" });
+    let cascade = async |parts: &[(&str, Value)], gates: &[&str]| {
+        let script = Script::new(vec![response([calls(parts)]), answer("end")]);
+        let mut world = World::new(&script);
+        world.config.bash_failure_cancels = true;
+        let agent = world.start();
+        let run = agent.run(vec![ContentBlock::text("Do it.")]);
+        world.board.wait_for("start a").await;
+        world.board.wait_for("start b").await;
+        gates.iter().for_each(|gate| world.board.open(gate));
+        finish(run).await;
+        script.check();
+        check_transcript(&agent).await;
+        last_results(&script.request(1))
+    };
+    let sent = cascade(
+        &[("Read", json!({ "gate": "never" })), ("Bash", failing.clone()), ("Edit", json!({}))],
+        &["b"],
+    )
+    .await;
+    let label: String = command.chars().take(40).collect();
+    assert_eq!(sent[0].1, format!("cancelled: the parallel call Bash({label}) failed"));
+    assert!(sent[1].1.contains("no"), "{sent:?}");
+    assert!(sent[2].1.contains("not executed"), "{sent:?}");
+
+    // A read that fails ends nothing else.
+    let sent = cascade(
+        &[
+            ("Read", json!({ "gate": "a", "fails": "no" })),
+            ("Bash", json!({ "safe": true, "gate": "b" })),
+        ],
+        &["a", "b"],
+    )
+    .await;
+    assert_eq!(sent[1].1, "b in /repo");
+
+    // Nor does a command, unless it is switched on.
+    let script = Script::new(vec![
+        response([calls(&[("Read", json!({ "gate": "a" })), ("Bash", failing)])]),
+        answer("end"),
+    ]);
+    let world = World::new(&script);
+    let agent = world.start();
+    let run = agent.run(vec![ContentBlock::text("Do it.")]);
+    world.board.wait_for("start b").await;
+    world.board.open("b");
+    world.board.wait_for("end b").await;
+    world.board.open("a");
+    finish(run).await;
+    assert_eq!(last_results(&script.request(1))[0].1, "a in /repo");
+}
+
+#[tokio::test]
 async fn f57_a_move_holds_once_nothing_runs_beside_it() {
     let (world, ran) = round(&[
         ("Read", json!({ "cwd": "/repo/x" })),

@@ -1,3 +1,5 @@
+//! Definitions: what is read, what is told, and what gives no tool.
+
 use super::*;
 
 #[track_caller]

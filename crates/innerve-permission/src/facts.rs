@@ -15,9 +15,10 @@ use serde_json::Value;
 use crate::paths::{lexical, windows};
 use crate::{PathFacts, PathStyle};
 
-pub use calls::from_call;
+pub use calls::{from_call, secrets_among};
 pub use effects::{Effect, EffectSet};
 pub use hosts::host as host_of;
+pub use innerve_bash::is_secret_path;
 
 /// What one tool use would do, together with the input that it was read from.
 ///

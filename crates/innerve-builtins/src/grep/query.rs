@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use ignore::overrides::{Override, OverrideBuilder};
 use ignore::types::{Types, TypesBuilder};
+use innerve_permission::facts;
 use innerve_tool::{CallContext, ToolError};
 
 use super::{GrepInput, OutputMode};
@@ -28,6 +29,8 @@ pub(super) struct Query {
     pub(super) globs: Option<Override>,
     pub(super) types: Option<Types>,
     pub(super) hidden: Option<Hidden>,
+    /// Whether the path or the glob names likely secrets, so that these were asked about.
+    pub(super) names_secrets: bool,
     pub(super) mode: OutputMode,
     pub(super) before: usize,
     pub(super) after: usize,
@@ -50,6 +53,8 @@ impl Query {
         let lines = |own: Option<usize>| around.or(own).unwrap_or(0).min(MAX_CONTEXT);
         let only_matching = input.only_matching.unwrap_or(false);
         let shows_context = input.output_mode == OutputMode::Content && !only_matching;
+        let names_secrets = facts::is_secret_path(&root.to_string_lossy())
+            || facts::secrets_among(input.glob.as_deref().unwrap_or_default()).next().is_some();
         Ok(Self {
             matcher: matcher(input)?,
             globs: globs(input, &root)?,
@@ -57,6 +62,7 @@ impl Query {
             root,
             cwd: context.cwd.clone(),
             hidden,
+            names_secrets,
             mode: input.output_mode,
             before: if shows_context { lines(input.before) } else { 0 },
             after: if shows_context { lines(input.after) } else { 0 },

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 use grep_matcher::LineTerminator;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use ignore::WalkState;
+use innerve_permission::facts;
 use innerve_tool::{ToolError, code as tool_code};
 
 use super::collect::{Collect, Line};
@@ -48,6 +49,8 @@ struct Search<'a> {
     tally: Mutex<Tally>,
     /// Files that were searched.
     searched: AtomicUsize,
+    /// Files that were left out because they likely hold secrets.
+    secret: AtomicUsize,
     window: usize,
 }
 
@@ -64,8 +67,14 @@ pub(super) fn run(query: &Query, limits: &Limits) -> Result<GrepOutput, ToolErro
         failed: 0,
         first_failure: None,
     };
-    let search =
-        Search { query, limits, tally: Mutex::new(tally), searched: AtomicUsize::new(0), window };
+    let search = Search {
+        query,
+        limits,
+        tally: Mutex::new(tally),
+        searched: AtomicUsize::new(0),
+        secret: AtomicUsize::new(0),
+        window,
+    };
     if root.is_dir() {
         search.directory();
     } else if root.is_file() {
@@ -76,6 +85,7 @@ pub(super) fn run(query: &Query, limits: &Limits) -> Result<GrepOutput, ToolErro
         return Err(ToolError::new(code::NOT_A_FILE, message));
     }
     let searched = search.searched.into_inner();
+    let secret = search.secret.into_inner();
     let tally = search.tally.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some(error) = limits.error().filter(|_| tally.files == 0 || !limits.timed_out()) {
         return Err(error);
@@ -93,9 +103,15 @@ pub(super) fn run(query: &Query, limits: &Limits) -> Result<GrepOutput, ToolErro
             plural(tally.failed, "file")
         ));
     }
+    if secret > 0 {
+        notes.push(format!(
+            "{} that likely hold secrets were not searched; give a path to search it.",
+            plural(secret, "file")
+        ));
+    }
     if tally.files == 0 && root.is_dir() {
         // Knowing it may cost a tenth of the search.
-        notes.extend(note_on_ignored(query, searched, begun.elapsed() / 10));
+        notes.extend(note_on_ignored(query, searched + secret, begun.elapsed() / 10));
     }
     Ok(page::page(query, tally, notes))
 }
@@ -118,7 +134,9 @@ impl Search<'_> {
                 }
                 match entry {
                     Ok(entry) => {
-                        if entry.file_type().is_some_and(|kind| kind.is_file()) {
+                        if entry.file_type().is_some_and(|kind| kind.is_file())
+                            && !self.leaves_out(entry.path())
+                        {
                             self.file(&mut searcher, entry.path());
                         }
                     }
@@ -129,6 +147,15 @@ impl Search<'_> {
                 WalkState::Continue
             })
         });
+    }
+
+    /// Whether the file likely holds a secret that nobody was asked about.
+    fn leaves_out(&self, path: &Path) -> bool {
+        let is_secret = !self.query.names_secrets && facts::is_secret_path(&path.to_string_lossy());
+        if is_secret {
+            self.secret.fetch_add(1, Ordering::Relaxed);
+        }
+        is_secret
     }
 
     fn walk(&self, ignore_files: IgnoreFiles) -> ignore::WalkBuilder {

@@ -252,6 +252,25 @@ async fn when_nothing_is_found_ignored_files_are_told() {
 }
 
 #[tokio::test]
+async fn likely_secrets_are_searched_only_where_they_are_named() {
+    let bench = Bench::with(&[(".env", "MARKER\n"), ("sub/k.pem", "MARKER\n"), ("a", "MARKER\n")]);
+    let note = "(2 files that likely hold secrets were not searched; give a path to search it.)";
+    let text = bench.grep(json!({ "pattern": "MARKER" })).await.unwrap();
+    assert_eq!(text, format!("Found 1 file\na\n{note}"));
+    // Whether a secret holds the text is not told either.
+    let text = bench.grep(json!({ "pattern": "NOTHING" })).await.unwrap();
+    assert_eq!(text, format!("No files found\n{note}"));
+    for named in [
+        json!({ "pattern": "MARKER", "path": ".env" }),
+        json!({ "pattern": "MARKER", "glob": ".env" }),
+        json!({ "pattern": "MARKER", "glob": "*.{pem,rs}" }),
+    ] {
+        let text = bench.grep(named.clone()).await.unwrap();
+        assert!(text.starts_with("Found 1 file\n"), "{named}: {text}");
+    }
+}
+
+#[tokio::test]
 async fn errors_are_errors() {
     let bench = Bench::with(&[("a", "x\n")]);
     for (input, code, words) in [

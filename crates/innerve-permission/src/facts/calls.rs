@@ -80,13 +80,18 @@ fn writing(strict: CallFacts, path: Option<PathTarget>) -> CallFacts {
 /// A search that is narrowed to the names of likely secrets reads these.
 fn grepping(strict: CallFacts, input: &Value, place: Place<'_>) -> CallFacts {
     let Some(base) = path_or_cwd(input, place) else { return strict };
-    let globs = text(input, "glob").unwrap_or_default();
-    let names = globs.split_whitespace().flat_map(alternatives);
-    let secrets = names.filter(|name| is_secret_path(name));
+    let secrets = secrets_among(text(input, "glob").unwrap_or_default());
     let secrets = secrets.map(|name| PathTarget::within(&name, base.path.as_deref(), place));
     let secrets: Vec<PathTarget> = secrets.collect();
     let facts = reading(strict, Some(base));
     secrets.into_iter().fold(facts, |facts, path| facts.with_target(Target::Read(path)))
+}
+
+/// Those of the globs, separated by blanks or commas, that name likely secrets. A search leaves out secrets that neither
+/// its globs nor its path name, since it is not asked about then.
+pub fn secrets_among(globs: &str) -> impl Iterator<Item = String> {
+    let names = globs.split_whitespace().flat_map(alternatives);
+    names.filter(|name| is_secret_path(name))
 }
 
 /// The globs that a glob with braces stands for; of many braces the last.

@@ -275,6 +275,21 @@ fn modes_decide_what_no_rule_decides() {
 }
 
 #[test]
+#[cfg(feature = "bash")]
+fn plan_writes_no_output_of_what_only_reads() {
+    for (rules, call) in [
+        ("allow Edit(/out)", "$ ls > out"),
+        ("allow Edit", "$ cat a | grep b > out"),
+        ("allow Bash(make)", "$ ls && make"),
+        ("allow Bash(make)", "$ make; ls"),
+    ] {
+        world(rules).check(call, "allow");
+        world(rules).mode("plan").check(call, "ask");
+    }
+    world("").mode("plan").check("$ ls > /dev/null", "allow");
+}
+
+#[test]
 fn a_person_takes_part_whatever_is_allowed() {
     for mode in ["default", "acceptEdits", "plan", "auto", "bypassPermissions"] {
         table(

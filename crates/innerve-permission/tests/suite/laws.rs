@@ -196,6 +196,21 @@ proptest! {
     }
 
     #[test]
+    fn plan_lets_nothing_be_changed_whatever_rules_allow(
+        rules in proptest::collection::vec(any_rule(), 0..6),
+        parts in proptest::collection::vec(any_part(), 1..4),
+    ) {
+        let changes = parts.iter().any(|part| {
+            !part.read_only || part.redirected.iter().any(|it| matches!(it, Target::Write(_) | Target::Delete(_)))
+        });
+        let mut rules = rules;
+        rules.push(parse("Edit", Behavior::Allow));
+        rules.push(parse("Bash(* x)", Behavior::Allow));
+        let planned = resolve(&policy(&rules, "plan"), &shell(parts), &Voices::default());
+        prop_assert!(!changes || word(&planned) != "allow", "{planned:#?}");
+    }
+
+    #[test]
     fn what_a_search_of_a_directory_may_read_is_asked_about(
         spec in "(/|//repo/|//|~/|\\./|)(f|d|\\.d|d/\\*\\*|\\*\\*/f|d/\\*/f|\\*\\.x|repo/d/\\*\\*|\\*\\*/\\.d/\\*)",
         directory in "(/|/repo|/repo/d|/repo/d/e|/repo/\\.d|/home|/home/u/d)", file in "((d|e|\\.d)/){0,2}(f|g|a\\.x|\\.f)",

@@ -7,14 +7,14 @@ use std::time::Duration;
 use innerve_agent::{RemoteTools, Seat, Tasks, ToolFactory};
 use innerve_builtins::bash::{BashOptions, Confinement};
 use innerve_builtins::edit::StaleEdits;
-use innerve_builtins::host::{DiskSpool, HostClock, HostFiles, HostProcesses, MemoryLedger};
+use innerve_builtins::host::{DiskSpool, HostClock, HostProcesses, MemoryLedger};
 use innerve_builtins::tool_search::ToolSearchTool;
 use innerve_builtins::worktree::GitWorktrees;
 use innerve_builtins::{FileAccess, Hidden, Host, builtins};
 use innerve_mcp::Servers;
 use innerve_tool::port::{
-    AgentType, CatalogEntry, ChangeJournal, FileLedger, SmallModel, SubagentError, SubagentOutcome,
-    SubagentRequest, SubagentSpawner, TaskRegistry, ToolCatalog, WebSearcher,
+    AgentType, CatalogEntry, ChangeJournal, FileLedger, FileSystem, SmallModel, SubagentError,
+    SubagentOutcome, SubagentRequest, SubagentSpawner, TaskRegistry, ToolCatalog, WebSearcher,
 };
 use innerve_tool::{BoxFuture, CallContext, Pool, erase};
 
@@ -40,6 +40,8 @@ pub(super) struct BuiltinTools {
     reading: Reading,
     /// Shared by all agents, so that no two write one file at the same time.
     files: FileAccess,
+    /// What the main conversation has read. Its tools are built anew for each task, and it has read the files all the same.
+    ledger: Arc<MemoryLedger>,
     small_model: Option<Arc<dyn SmallModel>>,
     searcher: Option<Arc<dyn WebSearcher>>,
     confinement: Option<Arc<dyn Confinement>>,
@@ -47,8 +49,13 @@ pub(super) struct BuiltinTools {
 }
 
 impl BuiltinTools {
-    pub(super) fn new(results: PathBuf, reading: Reading, hidden: Option<Hidden>) -> Self {
-        let mut files = FileAccess::new(Arc::new(HostFiles), Arc::new(MemoryLedger::new()));
+    pub(super) fn new(
+        results: PathBuf,
+        reading: Reading,
+        files: Arc<dyn FileSystem>,
+        hidden: Option<Hidden>,
+    ) -> Self {
+        let mut files = FileAccess::new(files, Arc::new(MemoryLedger::new()));
         if let Some(hidden) = hidden {
             files = files.with_hidden(hidden);
         }
@@ -56,6 +63,7 @@ impl BuiltinTools {
             results,
             reading,
             files,
+            ledger: Arc::default(),
             small_model: None,
             searcher: web::searcher(),
             confinement: None,
@@ -94,6 +102,16 @@ impl BuiltinTools {
         }
     }
 
+    /// What the agent in this seat has read.
+    fn ledger(&self, seat: &Seat) -> Arc<dyn FileLedger> {
+        match (self.reading, &seat.agent_id) {
+            (Reading::Tracked, None) => Arc::clone(&self.ledger) as _,
+            // A sub-agent does one task.
+            (Reading::Tracked, Some(_)) => Arc::new(MemoryLedger::new()),
+            (Reading::Assumed, _) => Arc::new(Assumed),
+        }
+    }
+
     /// The tools of a call outside any conversation.
     pub(super) fn pool_without_agents(&self, tasks: &Arc<Tasks>) -> Pool {
         self.tools(&Self::seat_without_agents(tasks))
@@ -109,12 +127,12 @@ impl BuiltinTools {
 
 impl ToolFactory for BuiltinTools {
     fn tools(&self, seat: &Seat) -> Pool {
-        let (ledger, tasks): (Arc<dyn FileLedger>, _) = match self.reading {
-            Reading::Tracked => (Arc::new(MemoryLedger::new()), Some(Arc::clone(&seat.tasks))),
-            Reading::Assumed => (Arc::new(Assumed), None),
+        let tasks = match self.reading {
+            Reading::Tracked => Some(Arc::clone(&seat.tasks)),
+            Reading::Assumed => None,
         };
         let host = Host {
-            files: self.files.for_agent(ledger),
+            files: self.files.for_agent(self.ledger(seat)),
             processes: Arc::new(HostProcesses::new()),
             spool: Arc::new(DiskSpool::new(self.results.clone())),
             clock: Arc::new(HostClock),
@@ -184,11 +202,39 @@ impl SubagentSpawner for NoAgents {
 
 #[cfg(test)]
 mod tests {
+    use innerve_builtins::host::HostFiles;
+    use innerve_protocol::AgentId;
+    use innerve_tool::port::ReadRecord;
+
     use super::*;
 
     #[test]
+    fn what_the_main_conversation_has_read_lasts_and_is_not_its_sub_agents() {
+        let none =
+            || BuiltinTools::new(PathBuf::new(), Reading::Tracked, Arc::new(HostFiles), None);
+        let tools = none();
+        let mut seat = BuiltinTools::seat_without_agents(&Arc::default());
+        let (path, record) = (
+            std::path::Path::new("/a"),
+            ReadRecord {
+                content_hash: String::new(),
+                modified: None,
+                len: 0,
+                lines: (1, 0),
+                partial: false,
+            },
+        );
+        tools.ledger(&seat).record(path, record);
+        assert!(tools.ledger(&seat).get(path).is_some(), "the next task of the conversation");
+        seat.agent_id = Some(AgentId::new("a1"));
+        assert!(tools.ledger(&seat).get(path).is_none());
+        assert!(none().ledger(&seat).get(path).is_none());
+    }
+
+    #[test]
     fn every_built_in_tool_is_built() {
-        let tools = BuiltinTools::new(PathBuf::from("/nonexistent"), Reading::Tracked, None);
+        let files = Arc::new(innerve_builtins::host::HostFiles);
+        let tools = BuiltinTools::new(PathBuf::from("/nonexistent"), Reading::Tracked, files, None);
         let mut names: Vec<String> = tools
             .pool_without_agents(&Arc::default())
             .builtins

@@ -7,7 +7,7 @@ use agent_client_protocol::v1::schema::StopReason;
 use innerve_permission::PermissionMode;
 use serde_json::json;
 
-use crate::kit::{Person, World, connected, initialize, one_prompt, prompt, session};
+use crate::kit::{Do, Person, World, one_prompt};
 use crate::script::{Say, answer, call, response};
 
 fn read(path: &Path) -> Vec<Say> {
@@ -19,7 +19,7 @@ fn edit(path: &Path, old: &str, new: &str) -> Vec<Say> {
     response([call("e", "Edit", input)])
 }
 
-/// A world whose model does this in mode `acceptEdits`.
+/// One prompt in a world whose model does this.
 async fn run(world: &Arc<World>, person: &Arc<Person>, script: Vec<Vec<Say>>) {
     *world.script.responses() = script.into();
     assert_eq!(one_prompt(world, person).await, StopReason::EndTurn);
@@ -42,24 +42,30 @@ async fn unsaved_changes_are_read_and_edits_go_through_the_editor() {
     assert!(person.buffers.lock().unwrap().is_empty());
 }
 
-#[tokio::test]
-async fn what_the_person_types_after_a_read_makes_the_edit_stale() {
-    let (world, person) = (world(), Person::with_files([]));
+/// Reads a file, asks about a command, and then edits the file; the person types while they are asked.
+async fn typing(at: impl FnOnce(Do) -> Vec<Do>) {
+    let world = World::new(vec![]);
     let path = world.file("a.txt", "one\n");
-    let script = vec![read(&path), answer("Read."), edit(&path, "one", "two"), answer("Stale.")];
-    *world.script.responses() = script.into();
-    connected(&world, &person, async |agent| {
-        initialize(&agent, &person).await?;
-        let session = session(&agent, &world).await?;
-        prompt(&agent, &session, "Read it.").await?;
-        person.buffers.lock().unwrap().insert(path.clone(), "one, and more\n".to_owned());
-        prompt(&agent, &session, "Edit it.").await
-    })
-    .await;
+    let person = Person::with_files(at(Do::Type(path.clone(), "one, and more\n")));
+    let command = response([call("b", "Bash", json!({ "command": "touch b.txt" }))]);
+    let script = vec![read(&path), command, edit(&path, "one", "two"), answer("Stale.")];
+    run(&world, &person, script).await;
     let heard = world.script.heard();
     assert!(heard.contains("has changed since it was read"), "{heard}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "one\n");
-    assert!(!person.file_requests.lock().unwrap().contains(&"write a.txt".to_owned()));
+    assert_eq!(person.buffers.lock().unwrap().len(), 1, "what was typed is still there");
+    let requests = person.file_requests.lock().unwrap().clone();
+    assert!(!requests.contains(&"write a.txt".to_owned()), "{requests:?}");
+}
+
+#[tokio::test]
+async fn what_the_person_types_after_a_read_makes_the_edit_stale() {
+    typing(|types| vec![types]).await;
+}
+
+#[tokio::test]
+async fn i6_what_the_person_types_while_they_look_at_the_diff_makes_the_edit_stale() {
+    typing(|types| vec![Do::Choose("once"), types]).await;
 }
 
 #[tokio::test]

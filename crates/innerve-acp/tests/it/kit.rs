@@ -207,6 +207,8 @@ impl ToolFactory for Tools {
 pub(crate) enum Do {
     /// Chooses the option of this id.
     Choose(&'static str),
+    /// Types this into a file, without saving it, and allows what was asked.
+    Type(PathBuf, &'static str),
     /// Cancels the prompt.
     Cancel,
 }
@@ -310,9 +312,14 @@ pub(crate) async fn connected<T>(
                         responder,
                         cx: ConnectionTo<AgentRole>| {
                 let session = request.session_id.clone();
+                let chosen = |id: &'static str| {
+                    RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new(id))
+                };
                 let outcome = match two.decide(request) {
-                    Do::Choose(id) => {
-                        RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new(id))
+                    Do::Choose(id) => chosen(id),
+                    Do::Type(path, text) => {
+                        two.buffers.lock().unwrap().insert(path, text.to_owned());
+                        chosen("once")
                     }
                     Do::Cancel => {
                         cx.send_notification(CancelNotification::new(session))?;

@@ -52,7 +52,9 @@ impl SharedMessage {
 }
 
 impl From<Message> for SharedMessage {
-    fn from(message: Message) -> Self {
+    fn from(mut message: Message) -> Self {
+        // It is kept as long as the conversation, and hardly ever grows.
+        message.content.shrink_to_fit();
         Self(Arc::new(Inner { message, json: OnceLock::new() }))
     }
 }

@@ -107,6 +107,17 @@ fn reference(block: &ContentBlock) -> Option<&str> {
     if let ContentBlock::ToolReference(found) = block { Some(&found.tool_name) } else { None }
 }
 
+/// The deferred tools whose schemas stay out of the prompt. One that was found and that nothing refers to any more, since a
+/// summary has swallowed what found it, is sent in full: the model knows it and could not call it.
+fn hidden(
+    deferred: &BTreeSet<String>,
+    found: &BTreeSet<String>,
+    referenced: &BTreeSet<String>,
+) -> BTreeSet<String> {
+    let is_swallowed = |name: &&String| found.contains(*name) && !referenced.contains(*name);
+    deferred.iter().filter(|name| !is_swallowed(name)).cloned().collect()
+}
+
 /// Takes references to tools that are not in the pool any more out of what is sent: an API refuses them.
 pub(crate) fn strip_references(messages: &mut [SharedMessage], pool: &ToolPool) {
     let names: BTreeSet<&str> = pool.tools().iter().map(|tool| tool.name()).collect();
@@ -188,10 +199,7 @@ impl Looping<'_> {
             self.deferral.names = names;
         }
         let there = referenced(self.conversation.messages().iter().map(|message| &**message));
-        let is_swallowed =
-            |name: &&String| self.conversation.found.contains(*name) && !there.contains(*name);
-        let hidden: BTreeSet<String> =
-            self.deferral.deferred.iter().filter(|name| !is_swallowed(name)).cloned().collect();
+        let hidden = hidden(&self.deferral.deferred, &self.conversation.found, &there);
         self.conversation.found.extend(there);
         let known = self.deferral.names.iter().filter(|name| !hidden.contains(*name));
         let loaded: BTreeSet<String> = known.chain(&self.conversation.found).cloned().collect();
@@ -326,6 +334,15 @@ mod tests {
         assert_eq!(names(&messages), ["mcp__a__x"]);
         let last = messages[1].content[0].as_tool_result().unwrap();
         assert!(last.content.plain_text().contains("not available"), "{last:?}");
+    }
+
+    #[test]
+    fn a_tool_whose_reference_a_summary_has_swallowed_is_sent_in_full() {
+        let set =
+            |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+        let deferred = set(&["a", "b", "c"]);
+        assert_eq!(hidden(&deferred, &set(&["a", "b"]), &set(&["b"])), set(&["b", "c"]));
+        assert_eq!(hidden(&deferred, &set(&[]), &set(&["a"])), deferred);
     }
 
     #[test]

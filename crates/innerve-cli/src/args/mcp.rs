@@ -16,6 +16,9 @@ pub(crate) struct McpArguments {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  innerve mcp list\n  innerve mcp serve --allow 'Bash(cargo test *)'"
+)]
 pub(crate) struct McpVerbArguments {
     #[command(subcommand)]
     pub(crate) verb: McpVerb,

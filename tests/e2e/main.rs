@@ -1,5 +1,6 @@
 //! End-to-end tests: the built program against a scripted model, at a terminal and in pipes, on real files and processes.
 
+mod acp;
 mod agents;
 mod analyze;
 mod approvals;

@@ -255,6 +255,7 @@ fn server(server: McpServer) -> Option<(String, Value)> {
                 .collect();
             Some((server.name, json!({ "type": "http", "url": server.url, "headers": headers })))
         }
-        _ => None,
+        // Kinds that were not offered at the start.
+        McpServer::Sse(_) | _ => None,
     }
 }

@@ -146,25 +146,25 @@ mod tests {
     #[test]
     fn a_title_says_what_a_call_is_about_in_one_line() {
         #[track_caller]
-        fn check(tool: &str, input: Value, wanted: &str) {
-            assert_eq!(title(tool, &input), wanted);
+        fn check(tool: &str, input: &Value, wanted: &str) {
+            assert_eq!(title(tool, input), wanted);
         }
-        check("Bash", json!({ "command": "echo `id`\nls" }), "`echo 'id' ls`");
-        check("Read", json!({ "file_path": "/a/b.rs" }), "Read /a/b.rs");
-        check("Grep", json!({ "pattern": "fn main" }), "Grep fn main");
-        check("mcp__a__b", json!({ "file_path": "/x" }), "mcp__a__b");
-        check("Edit", json!(7), "Edit");
+        check("Bash", &json!({ "command": "echo `id`\nls" }), "`echo 'id' ls`");
+        check("Read", &json!({ "file_path": "/a/b.rs" }), "Read /a/b.rs");
+        check("Grep", &json!({ "pattern": "fn main" }), "Grep fn main");
+        check("mcp__a__b", &json!({ "file_path": "/x" }), "mcp__a__b");
+        check("Edit", &json!(7), "Edit");
         let long = title("Bash", &json!({ "command": "x".repeat(1000) }));
         assert_eq!(long.chars().count(), MAX_TITLE + 2);
     }
 
     #[test]
     fn only_absolute_paths_are_places() {
-        let at = |tool: &str, input: Value| locations(tool, &input);
-        let place = at("Read", json!({ "file_path": "/a", "offset": 7 }));
+        let at = |tool: &str, input: &Value| locations(tool, input);
+        let place = at("Read", &json!({ "file_path": "/a", "offset": 7 }));
         assert_eq!(place, [ToolCallLocation::new("/a").line(7)]);
-        assert_eq!(at("Read", json!({ "file_path": "a" })), []);
-        assert_eq!(at("Bash", json!({ "file_path": "/a" })), []);
+        assert_eq!(at("Read", &json!({ "file_path": "a" })), []);
+        assert_eq!(at("Bash", &json!({ "file_path": "/a" })), []);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The command line: verbs, flags and their help.
 
+mod acp;
 mod doctor;
 mod mcp;
 mod rules;
@@ -13,6 +14,7 @@ use innerve_permission::PermissionMode;
 
 use crate::telemetry::LogArguments;
 
+pub(crate) use acp::AcpArguments;
 pub(crate) use doctor::{CompletionsArguments, DoctorArguments, Page};
 pub(crate) use mcp::{
     McpArguments, McpListArguments, McpServeArguments, McpVerb, McpVerbArguments,
@@ -67,6 +69,8 @@ pub(crate) enum Verb {
     Hook(HookArguments),
     /// Lists MCP servers; offers the tools to other MCP clients.
     Mcp(McpVerbArguments),
+    /// Works in an editor that speaks the Agent Client Protocol, on standard input and output.
+    Acp(Box<AcpArguments>),
     /// Lists, shows, forks, exports and undoes past sessions.
     Sessions(SessionsArguments),
     /// Looks at settings, model, programs and terminal, and says how to mend what is wrong.

@@ -1,5 +1,7 @@
 //! The `innerve` program: reads flags, wires the crates together, prints.
 
+#[cfg(feature = "acp")]
+mod acp;
 mod agents;
 mod analyze;
 mod args;
@@ -70,6 +72,12 @@ fn dispatch(arguments: Arguments) -> Result<Exit, Failure> {
         Some(Verb::Completions(arguments)) => completions::completions(&arguments),
         Some(Verb::Trust(arguments)) => trust::trust(&arguments),
         Some(Verb::Mcp(arguments)) => with_runtime(mcp::mcp(arguments)),
+        #[cfg(feature = "acp")]
+        Some(Verb::Acp(arguments)) => with_runtime(acp::acp(*arguments)),
+        #[cfg(not(feature = "acp"))]
+        Some(Verb::Acp(_)) => Err(Failure::usage(
+            "this program was built without the agent for editors; build it with: cargo build --release --features acp",
+        )),
         Some(Verb::Sessions(arguments)) => with_runtime(sessions::sessions(arguments)),
         Some(Verb::SandboxExec(arguments)) => {
             let SandboxExecArguments { profile, program, arguments } = arguments;

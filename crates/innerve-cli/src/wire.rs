@@ -20,13 +20,14 @@ use innerve_agent::{
     AgentConfig, AgentTypes, Journal, ResultFiles, RuleSaver, SessionEnv, SharedPolicy,
     Surroundings, Tasks, default_system_prompt, random_id,
 };
-use innerve_builtins::host::HostClock;
+use innerve_builtins::host::{HostClock, HostFiles};
 use innerve_hooks::{Deferral, HookSession, Hooks};
 use innerve_mcp::Servers;
 use innerve_permission::{Behavior, Layer, Origin, PathFacts, Policy, Rule, RuleSource, Warning};
 use innerve_pipeline::{Approver, Pipeline, PolicySource, Turn};
 use innerve_protocol::SessionId;
 use innerve_settings::Watcher;
+use innerve_tool::port::FileSystem;
 use innerve_tool::{CancellationToken, ToolPool};
 
 use crate::args::{PolicyArguments, SessionArguments};
@@ -63,6 +64,8 @@ pub(crate) struct Workplace {
     prompt_tool: Option<String>,
     /// Whoever is asked, if not a person at a plain terminal.
     approver: Option<Arc<dyn Approver>>,
+    /// What the file tools work on.
+    files: Arc<dyn FileSystem>,
     fatal: Fatal,
     sandbox: Option<sandbox::Prepared>,
     /// Held by whoever asks at the terminal.
@@ -144,6 +147,7 @@ impl Workplace {
             auto_disabled,
             prompt_tool: None,
             approver: None,
+            files: Arc::new(HostFiles),
             fatal: Fatal::default(),
             asking: Arc::default(),
             sandbox: None,
@@ -161,6 +165,12 @@ impl Workplace {
     /// Sets who is asked.
     pub(crate) fn ask_by(&mut self, approver: Arc<dyn Approver>) {
         self.approver = Some(approver);
+    }
+
+    /// Lets the file tools work on these files in place of the disk's.
+    #[cfg(feature = "acp")]
+    pub(crate) fn work_on(&mut self, files: Arc<dyn FileSystem>) {
+        self.files = files;
     }
 
     /// Adds an allow rule.
@@ -343,12 +353,14 @@ impl Workplace {
         reading: Reading,
         policy: Arc<dyn PolicySource>,
     ) -> BuiltinTools {
+        let scratch = self.sandbox.as_ref().and_then(|_| sandbox::Prepared::scratch(&self.state));
         let confinement = self
             .sandbox
             .as_ref()
             .map(|sandbox| sandbox.confinement(Arc::clone(&policy), &self.disk));
-        BuiltinTools::new(results, reading, Some(hidden::by_rules(policy, &self.disk)))
-            .with_confinement(confinement)
+        let hidden = Some(hidden::by_rules(policy, &self.disk));
+        BuiltinTools::new(results, reading, Arc::clone(&self.files), hidden)
+            .with_confinement(confinement, scratch)
     }
 
     /// Ends what still runs.

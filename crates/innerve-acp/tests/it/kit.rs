@@ -343,10 +343,11 @@ pub(crate) async fn connected<T>(
             on_receive_request!(),
         )
         .connect_with(streams, work);
-    let done = tokio::time::timeout(LONG, client).await.expect("the agent hangs").unwrap();
-    let served = tokio::time::timeout(LONG, serving).await.expect("the agent does not end");
+    let done = tokio::time::timeout(LONG, client).await;
+    let served = tokio::time::timeout(LONG, serving).await;
+    let (Ok(done), Ok(served)) = (done, served) else { panic!("the agent hangs") };
     served.unwrap().unwrap();
-    done
+    done.unwrap()
 }
 
 /// The first request of any editor.

@@ -4,7 +4,6 @@
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
-    clippy::indexing_slicing,
     clippy::wildcard_enum_match_arm,
     reason = "tests fail by panicking, and look at the one case they are about"
 )]

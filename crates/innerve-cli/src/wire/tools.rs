@@ -45,6 +45,8 @@ pub(super) struct BuiltinTools {
     small_model: Option<Arc<dyn SmallModel>>,
     searcher: Option<Arc<dyn WebSearcher>>,
     confinement: Option<Arc<dyn Confinement>>,
+    /// Where the shell's own files are made, if not in the usual place.
+    scratch: Option<PathBuf>,
     servers: Option<Arc<Servers>>,
 }
 
@@ -67,6 +69,7 @@ impl BuiltinTools {
             small_model: None,
             searcher: web::searcher(),
             confinement: None,
+            scratch: None,
             servers: None,
         }
     }
@@ -78,7 +81,12 @@ impl BuiltinTools {
     }
 
     /// Runs commands in a sandbox.
-    pub(super) fn with_confinement(mut self, confinement: Option<Arc<dyn Confinement>>) -> Self {
+    pub(super) fn with_confinement(
+        mut self,
+        confinement: Option<Arc<dyn Confinement>>,
+        scratch: Option<PathBuf>,
+    ) -> Self {
+        self.scratch = scratch.filter(|_| confinement.is_some());
         self.confinement = confinement;
         self
     }
@@ -131,6 +139,10 @@ impl ToolFactory for BuiltinTools {
             Reading::Tracked => Some(Arc::clone(&seat.tasks)),
             Reading::Assumed => None,
         };
+        let mut bash = BashOptions::default();
+        if let Some(scratch) = &self.scratch {
+            bash.scratch.clone_from(scratch);
+        }
         let host = Host {
             files: self.files.for_agent(self.ledger(seat)),
             processes: Arc::new(HostProcesses::new()),
@@ -138,7 +150,7 @@ impl ToolFactory for BuiltinTools {
             clock: Arc::new(HostClock),
             tasks,
             spawner: Some(Arc::clone(&seat.spawner)),
-            bash: BashOptions::default(),
+            bash,
             stale_edits: StaleEdits::Refuse,
             small_model: self.small_model.clone(),
             searcher: self.searcher.clone(),

@@ -160,3 +160,27 @@ fn what_runs_in_bubblewrap_needs_no_question() {
     assert!(world.has("made.txt"));
     world.nobody_is_left();
 }
+
+#[test]
+fn the_files_of_the_shell_are_out_of_reach_of_what_it_runs() {
+    if !has_bubblewrap() {
+        return;
+    }
+    // What a command leaves there would be read by the next command, which runs outside.
+    let script = "for file in ${TMPDIR:-/tmp}/innerve-bash-*/start \"$XDG_STATE_HOME\"/innerve/shell/*/start; do\n\
+                  echo 'touch pwned' >> $file\nmv $(dirname $file) $(dirname $file)-moved\ndone\ntrue\n";
+    let world = World::new().file("attack.sh", script);
+    let model = world.model(
+        Wire::Anthropic,
+        [reply().bash("bash attack.sh; pwd"), reply().bash("ls"), reply().text("Done.")],
+    );
+    let settings = sandbox(true, &json!({ "excludedCommands": ["ls *", "ls"] }));
+    world
+        .innerve(["run", "go", "--settings", &settings, "--allow", "Bash(*)"])
+        .model(&model)
+        .run()
+        .exits(0);
+    let first = model.request(1).result_texts().remove(0);
+    assert!(first.contains("work"), "{first}");
+    assert!(!world.has("pwned"));
+}

@@ -38,6 +38,7 @@ pub(super) fn restrict(profile: &SandboxProfile) -> io::Result<()> {
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(all)
         .map_err(|error| failed(&error))?;
+    ruleset = ruleset.scope(Scope::Signal).map_err(|error| failed(&error))?;
     if !profile.network {
         // A sandbox that leaves the network open must not be taken for one that closes it.
         ruleset = ruleset

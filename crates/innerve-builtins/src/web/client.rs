@@ -2,10 +2,11 @@
 //! by hand, size and time bounded.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use innerve_tool::{ToolError, code as tool_code};
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, LOCATION};
 use reqwest::{Client, Url, redirect};
 
@@ -119,10 +120,20 @@ async fn pinned(url: &Url, reachable: &[SocketAddr]) -> Result<Client, ToolError
         };
         return Err(ToolError::new(code::PRIVATE_ADDRESS, message));
     }
-    let builder = client().connect_timeout(CONNECT_LIMIT).resolve_to_addrs(bare, &allowed);
+    let builder = client().connect_timeout(CONNECT_LIMIT).dns_resolver(Arc::new(Checked(allowed)));
     // Reading the system's certificates takes time, and minimal systems have none.
     let builder = if url.scheme() == "http" { builder.tls_certs_only([]) } else { builder };
     builder.build().map_err(|error| failed(url, &error))
+}
+
+/// Knows the addresses that were checked, and no others, whatever name is asked for.
+struct Checked(Vec<SocketAddr>);
+
+impl Resolve for Checked {
+    fn resolve(&self, _name: Name) -> Resolving {
+        let addresses: Addrs = Box::new(self.0.clone().into_iter());
+        Box::pin(std::future::ready(Ok(addresses)))
+    }
 }
 
 /// What all clients have in common. No proxy: it would resolve the name anew, where nobody checks the address.

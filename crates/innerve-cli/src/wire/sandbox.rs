@@ -22,6 +22,17 @@ const DECIDING: &[&str] = &[".innerve", ".claude", ".mcp.json", ".git/hooks", ".
 const SECRETS: &[&str] =
     &[".ssh", ".aws", ".gnupg", ".kube/config", ".config/gh", ".netrc", ".git-credentials"];
 
+/// Sockets of services that would do outside what a command asks them to.
+const SERVICES: &[&str] = &[
+    "/run/containerd",
+    "/run/dbus",
+    "/run/docker.sock",
+    "/run/podman",
+    "/run/snapd.socket",
+    "/run/systemd/private",
+    "/run/user",
+];
+
 /// A sandbox that works here.
 #[derive(Clone)]
 pub(super) struct Prepared {
@@ -149,6 +160,17 @@ impl Paths {
 }
 
 impl Prepared {
+    /// Where the shell's own files are made: not among the temporary files that commands may change, since commands
+    /// outside of the sandbox read them too.
+    pub(super) fn scratch(state: &Path) -> Option<PathBuf> {
+        let scratch = state.join("shell");
+        let mut folder = std::fs::DirBuilder::new();
+        folder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
+        folder.create(&scratch).ok().map(|()| scratch)
+    }
+
     /// The sandbox for the commands of an agent with this policy.
     pub(super) fn confinement(
         &self,
@@ -190,6 +212,8 @@ impl Prepared {
         if policy.ask_secret_reads {
             deny_read.extend(SECRETS.iter().map(|name| policy.home.join(name)));
         }
+        deny_read.extend(SERVICES.iter().map(PathBuf::from));
+        deny_read.extend(std::env::var_os("SSH_AUTH_SOCK").map(PathBuf::from));
         deny_read.retain(|path| !self.paths.read.contains(path));
         SandboxProfile { write, deny_write, deny_read, network: false }
     }

@@ -132,6 +132,8 @@ pub enum MayChange {
     File(PathTarget),
     /// What already lies in this directory, or the file of that name: a rule counts that names a place there.
     Beneath(PathTarget),
+    /// This file or directory, which lies in one that is changed or removed as a whole.
+    Held(PathTarget),
     /// Files of any name in this directory, such as an archive brings: any rule that may match there counts.
     Within(PathTarget),
 }
@@ -250,7 +252,7 @@ impl MayChange {
     /// The file or directory.
     pub fn path(&self) -> &PathTarget {
         match self {
-            Self::File(path) | Self::Beneath(path) | Self::Within(path) => path,
+            Self::File(path) | Self::Beneath(path) | Self::Held(path) | Self::Within(path) => path,
         }
     }
 }

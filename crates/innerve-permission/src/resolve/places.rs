@@ -72,8 +72,9 @@ pub(super) fn protected(call: Call<'_>) -> Option<&PathTarget> {
 
 /// What the part may change, if changing it is protected.
 pub(super) fn protected_change<'a>(call: Call<'_>, part: &'a Part) -> Option<&'a PathTarget> {
-    let mut paths = part.may_change.iter().map(MayChange::path);
-    paths.find(|path| either(path, |path| is_protected(call, path)))
+    // What goes with a directory is not what anybody means to configure.
+    let named = part.may_change.iter().filter(|change| !matches!(change, MayChange::Held(_)));
+    named.map(MayChange::path).find(|path| either(path, |path| is_protected(call, path)))
 }
 
 /// The target's path, if changing it is protected.
@@ -174,9 +175,10 @@ fn is_critical_pattern(call: Call<'_>, given: &str, cwd: Option<&Path>) -> bool 
         let name = variable.trim_start_matches('{').trim_end_matches('}');
         return !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     }
-    // Only a whole level is critical: `/*`, not `/tmp/build-*`.
-    let last = stem.map_or("", |stem| stem.rsplit_once('/').map_or(stem, |(_, last)| last));
-    if !(last.is_empty() || last == ".") {
+    // Only a whole level is critical: `/*`, not `/tmp/build-*` or `*.o`.
+    let segment = stem.map_or("", |_| given.get(directory.len()..).unwrap_or_default());
+    let segment = segment.trim_start_matches('/').split('/').next().unwrap_or_default();
+    if !is_any_name(segment) {
         return false;
     }
     let directory = if directory_is_root {
@@ -195,6 +197,21 @@ fn is_critical_pattern(call: Call<'_>, given: &str, cwd: Option<&Path>) -> bool 
         call.policy.spellings(directory).any(|spelling| spelling.starts_with(&path))
     });
     is_critical(call, &path) || holds_additional
+}
+
+/// Whether the pattern has no plain character of its own.
+fn is_any_name(pattern: &str) -> bool {
+    let mut characters = pattern.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '*' | '?' | '.' => {}
+            '[' => {
+                characters.by_ref().find(|next| *next == ']');
+            }
+            _ => return false,
+        }
+    }
+    true
 }
 
 /// In a command that could not be analyzed: a word `rm` with a critical path somewhere behind it.

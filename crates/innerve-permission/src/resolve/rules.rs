@@ -286,12 +286,8 @@ fn of_path_rules<'a>(
         return Found::default();
     }
     // Where it leads is not known: a glob tells a little, any other word nothing.
-    let glob = path.given.as_str();
-    let is_plain = path.path.is_none()
-        && glob.starts_with('/')
-        && !glob.contains(['$', '`', '…', '(', '{', '\\']);
     Found::maybe(
-        rules.path_maybe(behavior, family, is_plain.then_some(glob), &|anchor| call.anchor(anchor)),
+        rules.path_maybe(behavior, family, plain_glob(path), &|anchor| call.anchor(anchor)),
     )
 }
 
@@ -301,17 +297,21 @@ fn of_change<'a>(call: Call<'a>, behavior: Behavior, change: &MayChange) -> Foun
     let path = change.path();
     let there = |family: Family| {
         let exact = of_path_rules(call, behavior, family, path);
-        let at = |directory: &Path| match change {
-            MayChange::File(_) => None,
-            MayChange::Beneath(_) => {
-                rules.path_beneath(behavior, family, directory, &|anchor| call.anchor(anchor))
-            }
-            MayChange::Within(_) => {
-                rules.path_within(behavior, family, directory, false, &|anchor| call.anchor(anchor))
-            }
+        let within = |directory: &Path| {
+            rules.path_within(behavior, family, directory, false, &|anchor| call.anchor(anchor))
         };
-        let beneath =
-            || path.path.as_deref().and_then(at).or_else(|| path.real.as_deref().and_then(at));
+        let beneath = || match change {
+            MayChange::File(_) | MayChange::Held(_) => None,
+            MayChange::Beneath(_) => beneath(call, behavior, family, path),
+            MayChange::Within(_) if path.path.is_none() => {
+                rules.path_maybe(behavior, family, None, &|anchor| call.anchor(anchor))
+            }
+            MayChange::Within(_) => path
+                .path
+                .as_deref()
+                .and_then(within)
+                .or_else(|| path.real.as_deref().and_then(within)),
+        };
         exact.certain.or(exact.possible).or_else(beneath)
     };
     let blanket = || rules.blankets(behavior, Family::Edit.tool()).first().copied();
@@ -327,12 +327,32 @@ fn of_contents<'a>(
     family: Family,
     path: &PathTarget,
 ) -> Found<'a> {
+    Found::maybe(beneath(call, behavior, family, path))
+}
+
+/// A rule that names a place in the directory, or in one that the pattern of a shell names.
+fn beneath<'a>(
+    call: Call<'a>,
+    behavior: Behavior,
+    family: Family,
+    path: &PathTarget,
+) -> Option<&'a Rule> {
     let rules = &call.policy.rules;
-    let beneath =
+    if let Some(glob) = plain_glob(path) {
+        return rules.path_beneath_glob(behavior, family, glob, &|anchor| call.anchor(anchor));
+    }
+    let at =
         |path: &Path| rules.path_beneath(behavior, family, path, &|anchor| call.anchor(anchor));
-    let found =
-        path.path.as_deref().and_then(beneath).or_else(|| path.real.as_deref().and_then(beneath));
-    Found::maybe(found)
+    path.path.as_deref().and_then(at).or_else(|| path.real.as_deref().and_then(at))
+}
+
+/// The glob by which alone a path is known, if nothing else in it is unknown.
+fn plain_glob(path: &PathTarget) -> Option<&str> {
+    let glob = path.given.as_str();
+    let is_plain = path.path.is_none()
+        && glob.starts_with('/')
+        && !glob.contains(['$', '`', '…', '(', '{', '\\']);
+    is_plain.then_some(glob)
 }
 
 /// Commands of git that print what is in the files that they name (git documentation).

@@ -130,6 +130,19 @@ impl PathPattern {
         !self.any_depth && named != anchor && named.starts_with(directory)
     }
 
+    /// As [`Self::lies_beneath`] for the directories that an absolute glob names.
+    pub(crate) fn lies_beneath_glob(&self, given: &str, anchor: &Path) -> bool {
+        let (named, _) = self.literal_beginning(anchor);
+        let path = named.to_string_lossy();
+        let ours: Vec<&str> = path.split('/').filter(|it| !it.is_empty()).collect();
+        let theirs: Vec<&str> =
+            given.split('/').filter(|it| !it.is_empty() && *it != ".").collect();
+        !self.any_depth
+            && named != anchor
+            && theirs.len() <= ours.len()
+            && ours.iter().zip(theirs).all(|(ours, theirs)| may_be_same(ours, true, theirs))
+    }
+
     /// The path up to the first segment with a special character, and the segments from there on.
     fn literal_beginning(&self, anchor: &Path) -> (PathBuf, Vec<&str>) {
         let mut segments = self.text.split('/').peekable();

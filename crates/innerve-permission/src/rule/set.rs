@@ -205,6 +205,20 @@ impl Ruleset {
         found.map(|(rule, _)| rule)
     }
 
+    /// A path rule about a place that it names in a directory which is only known by the glob `given`.
+    pub(crate) fn path_beneath_glob(
+        &self,
+        behavior: Behavior,
+        family: Family,
+        given: &str,
+        anchors: Anchors<'_>,
+    ) -> Option<&Rule> {
+        let found = self.path_patterns(behavior, family).find(|(_, pattern)| {
+            anchors(&pattern.anchor).iter().any(|anchor| pattern.lies_beneath_glob(given, anchor))
+        });
+        found.map(|(rule, _)| rule)
+    }
+
     /// A path rule that may speak of a file somewhere in `directory`.
     pub(crate) fn path_within(
         &self,

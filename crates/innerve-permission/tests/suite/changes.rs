@@ -281,3 +281,64 @@ fn a_search_narrowed_to_secrets_and_options_that_name_them_ask() {
     world("allow Read(.env)").check("Grep {\"pattern\":\".\",\"glob\":\".env\"}", "allow");
     world("deny Read(.env)").check("Grep {\"pattern\":\".\",\"glob\":\".env\"}", "deny");
 }
+
+#[test]
+fn patterns_name_the_directories_above_a_rule() {
+    world("deny Edit(/sub/p.txt); allow Bash").check_all(&[
+        ("$ rm -rf s*", "ask"),
+        ("$ rm -rf ./su?", "ask"),
+        ("$ chmod -R 777 s*", "ask"),
+        ("$ mv s* /tmp/x", "ask"),
+        ("$ cp -r other/. s*", "ask"),
+        ("$ rsync -a other/ s*/", "ask"),
+        ("$ find s* -delete", "ask"),
+        ("$ gzip -r s*", "ask"),
+        ("$ rm -rf a*", "allow"),
+        ("$ chmod -R 777 a*", "allow"),
+        ("$ rm -f sub/*.o", "allow"),
+        ("$ gzip -r a*", "allow"),
+    ]);
+}
+
+#[test]
+fn what_lies_in_a_directory_goes_with_it() {
+    let mut world = world("deny Edit(a.lock); deny Read(s/**); allow Bash");
+    for file in ["sub/a.lock", "packages/s/x", "app/ok"] {
+        world.disk.existing.push(std::path::Path::new("/repo").join(file));
+    }
+    world.check_all(&[
+        ("$ rm -rf sub", "ask"),
+        ("$ rm -rf su*", "ask"),
+        ("$ rm -rf packages", "ask"),
+        ("$ mv sub /tmp/q", "ask"),
+        ("$ chmod -R 777 sub", "ask"),
+        ("$ git clean -fdx", "ask"),
+        ("$ git checkout -- sub", "ask"),
+        ("$ rm -rf app", "allow"),
+        ("$ chmod -R 755 app", "allow"),
+        ("$ git clean -fdx app", "allow"),
+        ("$ git checkout main", "allow"),
+    ]);
+    // More than can be looked at: then only rules that name a place count.
+    for number in 0..2_001 {
+        world.disk.existing.push(format!("/repo/sub/{number}").into());
+    }
+    world.check("$ rm -rf sub", "allow");
+}
+
+#[test]
+fn only_a_pattern_of_all_names_removes_a_critical_directory() {
+    world("allow Bash").check_all(&[
+        ("$ rm -f *.o", "allow"),
+        ("$ rm -f *.tmp a*", "allow"),
+        ("$ rm -rf *", "ask"),
+        ("$ rm -rf ./*", "ask"),
+        ("$ rm -rf .*", "ask"),
+        ("$ rm -rf *.*", "ask"),
+        ("$ rm -rf [a-z]*", "ask"),
+        ("$ rm -rf ~/*", "ask"),
+        ("$ rm -rf ~/*/x", "ask"),
+        ("$ rm -rf /*", "ask"),
+        ("$ rm -rf /tmp/build-*", "allow"),
+    ]);
+}

@@ -65,7 +65,7 @@ impl PathFacts for TableDisk {
         self.git_programs.clone()
     }
 
-    fn entries(&self, directory: &Path, _most: usize) -> Option<Vec<Entry>> {
+    fn entries(&self, directory: &Path, most: usize) -> Option<Vec<Entry>> {
         // What lies deeper says that there is a directory on the way.
         let known = self.existing.iter().chain(self.links.keys());
         let names: BTreeSet<_> = known
@@ -75,7 +75,7 @@ impl PathFacts for TableDisk {
             let is_link = self.links.contains_key(&directory.join(&name));
             Entry { name, is_link, is_directory: !is_link }
         };
-        Some(names.into_iter().map(entry).collect())
+        (names.len() <= most).then(|| names.into_iter().map(entry).collect())
     }
 }
 

@@ -99,7 +99,7 @@ impl Site<'_> {
         words::value(word, self.cwd, self.place)
     }
 
-    fn shape(self, word: &Word) -> String {
+    pub(super) fn shape(self, word: &Word) -> String {
         words::shape(word, self.cwd, self.place)
     }
 

@@ -2,13 +2,14 @@
 
 mod copies;
 mod git;
+mod held;
 mod unpacked;
 mod words;
 
 use innerve_bash::{Class, Command};
 
 use super::analyzed::Site;
-use crate::facts::{Effect, EffectSet, MayChange, Target};
+use crate::facts::{Effect, EffectSet, MayChange, PathTarget, Target};
 use words::Words;
 
 /// Programs that change who may do what with a file, all beneath a directory with `-R`.
@@ -27,6 +28,17 @@ const TOLD: &[Effect] = &[
 
 /// What the command may change besides its targets. What it certainly does is added to these, as is what it reads.
 pub(super) fn of(
+    command: &Command,
+    argv: &[Option<String>],
+    targets: &mut Vec<Target>,
+    site: Site<'_>,
+) -> Vec<MayChange> {
+    let mut changes = beyond_operands(command, argv, targets, site);
+    changes.extend(held::of(targets, &changes, site));
+    changes
+}
+
+fn beyond_operands(
     command: &Command,
     argv: &[Option<String>],
     targets: &mut Vec<Target>,
@@ -63,6 +75,18 @@ pub(super) fn of(
     let is_told = EffectSet::from(command.effects).is_subset(EffectSet::of(TOLD));
     if !command.complete && is_told {
         changes.extend(words.mentioned().map(MayChange::Beneath));
+        changes.extend(patterns(command, argv, site).map(MayChange::Beneath));
     }
     changes
+}
+
+/// What the patterns among the words name.
+fn patterns<'a>(
+    command: &'a Command,
+    argv: &'a [Option<String>],
+    site: Site<'a>,
+) -> impl Iterator<Item = PathTarget> + 'a {
+    let unknown = command.argv.iter().zip(argv).skip(1).filter(|(_, value)| value.is_none());
+    let shapes = unknown.map(move |(word, _)| site.shape(word));
+    shapes.filter(|shape| shape.starts_with('/') && !shape.contains('$')).map(PathTarget::unknown)
 }

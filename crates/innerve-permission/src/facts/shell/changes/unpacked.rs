@@ -141,13 +141,16 @@ fn downloaded(words: Words<'_>, to: &[Option<&str>]) -> Vec<MayChange> {
 
 /// What is fetched from another host to the last operand, or into it.
 fn fetched(words: Words<'_>) -> Vec<MayChange> {
+    if words.has_unknown() {
+        return vec![MayChange::Within(unknown())];
+    }
     let operands: Vec<&str> = words.operands().collect();
     let Some((to, from)) = operands.split_last() else { return Vec::new() };
     if to.contains(':') {
         return Vec::new();
     }
     let to = words.path(to);
-    if words.has_unknown() || words.has("rRa", &["--recursive", "--archive"]) {
+    if words.has("rRa", &["--recursive", "--archive"]) {
         return vec![MayChange::Within(to)];
     }
     let files = from.iter().map(|from| {

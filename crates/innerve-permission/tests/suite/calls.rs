@@ -290,6 +290,18 @@ fn plan_writes_no_output_of_what_only_reads() {
 }
 
 #[test]
+fn a_plan_file_that_is_a_link_is_something_else() {
+    let mut world = world("").mode("plan");
+    world.policy.plan_file = Some("/repo/plan.md".into());
+    world.check_all(&[("Write plan.md", "allow"), ("Read plan.md", "allow")]);
+    world.disk.links.insert("/repo/plan.md".into(), "/repo/src/a.rs".into());
+    world.check_all(&[("Write plan.md", "ask"), ("Edit src/a.rs", "ask")]);
+    world.disk.links.clear();
+    world.disk.links.insert("/repo/other.md".into(), "/repo/plan.md".into());
+    world.check("Write other.md", "ask");
+}
+
+#[test]
 fn a_person_takes_part_whatever_is_allowed() {
     for mode in ["default", "acceptEdits", "plan", "auto", "bypassPermissions"] {
         table(

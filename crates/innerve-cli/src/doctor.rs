@@ -23,10 +23,8 @@ pub(crate) async fn doctor(arguments: &DoctorArguments) -> Result<Exit, Failure>
     } else {
         anstream::stdout().write_all(for_people(&findings, problems).as_bytes())
     };
-    match output::broken_pipe_is_success(printed)? {
-        Exit::Success if problems > 0 => Ok(Exit::Failure),
-        exit => Ok(exit),
-    }
+    let exit = output::broken_pipe_is_success(printed)?;
+    Ok(if problems > 0 { Exit::Failure } else { exit })
 }
 
 fn for_people(findings: &[Finding], problems: usize) -> String {

@@ -20,14 +20,17 @@ impl Ui {
     pub(super) async fn act(&mut self, action: Action, behind: &str) -> io::Result<Flow> {
         let done = match action {
             Action::Exit => return Ok(Flow::End),
-            Action::Help => Ok(help()),
-            Action::Mcp => Ok(self.mcp()),
+            Action::Help
+            | Action::Permissions
+            | Action::Tools
+            | Action::Agents
+            | Action::Mcp
+            | Action::Cost => {
+                self.list(action);
+                Ok(())
+            }
             Action::Mode => self.mode(behind),
             Action::Model => self.model(behind).await,
-            Action::Permissions => Ok(self.permissions()),
-            Action::Tools => Ok(self.tools()),
-            Action::Agents => Ok(self.agents()),
-            Action::Cost => Ok(self.cost()),
             Action::Clear => self.clear().await,
             Action::Resume => self.resume(behind).await,
             Action::Undo => self.undo(behind).await,
@@ -43,6 +46,25 @@ impl Ui {
             complain(&failure.message);
         }
         Ok(Flow::On)
+    }
+
+    /// Shows what is there.
+    fn list(&self, action: Action) {
+        match action {
+            Action::Help => help(),
+            Action::Permissions => self.permissions(),
+            Action::Tools => self.tools(),
+            Action::Agents => self.agents(),
+            Action::Mcp => self.mcp(),
+            Action::Cost => self.cost(),
+            Action::Clear
+            | Action::Compact
+            | Action::Exit
+            | Action::Mode
+            | Action::Model
+            | Action::Resume
+            | Action::Undo => {}
+        }
     }
 
     fn mode(&self, name: &str) -> Result<(), Failure> {

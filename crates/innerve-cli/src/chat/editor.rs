@@ -81,12 +81,13 @@ impl Editor {
     }
 
     /// Does what a key asks for.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most keys mean nothing here")]
     pub(super) fn key(&mut self, key: KeyEvent) -> Edit {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let alt = key.modifiers.contains(KeyModifiers::ALT);
         match key.code {
             KeyCode::Enter if alt || key.modifiers.contains(KeyModifiers::SHIFT) => {
-                self.insert("\n")
+                self.insert("\n");
             }
             KeyCode::Enter if self.before().ends_with('\\') => {
                 self.cut_back(1);
@@ -184,7 +185,7 @@ impl Editor {
 
     fn word_left(&self) -> usize {
         let words = self.before().unicode_word_indices();
-        words.last().map_or(0, |(start, _)| start)
+        words.rev().next().map_or(0, |(start, _)| start)
     }
 
     fn word_right(&self) -> usize {

@@ -92,21 +92,15 @@ fn inline(line: &str) -> String {
     while let Some(at) = rest.find(['`', '*', '_']) {
         let (before, marked) = rest.split_at_checked(at).unwrap_or((rest, ""));
         out.push_str(before);
-        match span(marked, before.chars().next_back()) {
-            Some((mark, style, inner, after)) => {
-                if style == CODE {
-                    out.push_str(&format!("{style}{inner}{style:#}"));
-                } else {
-                    out.push_str(&format!("{style}{}{style:#}", inner.replace(mark, "")));
-                }
-                rest = after;
-            }
-            None => {
-                let run = marked.chars().take_while(|letter| marked.starts_with(*letter)).count();
-                let (marks, after) = marked.split_at_checked(run).unwrap_or((marked, ""));
-                out.push_str(marks);
-                rest = after;
-            }
+        if let Some((mark, style, inner, after)) = span(marked, before.chars().next_back()) {
+            let inner = if style == CODE { inner.to_owned() } else { inner.replace(mark, "") };
+            out.push_str(&format!("{style}{inner}{style:#}"));
+            rest = after;
+        } else {
+            let run = marked.chars().take_while(|letter| marked.starts_with(*letter)).count();
+            let (marks, after) = marked.split_at_checked(run).unwrap_or((marked, ""));
+            out.push_str(marks);
+            rest = after;
         }
     }
     out.push_str(rest);

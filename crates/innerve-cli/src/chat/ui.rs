@@ -59,7 +59,7 @@ pub(super) struct Ui {
     input: UnboundedReceiver<Event>,
     interrupts: Interrupts,
     /// Given back when the chat ends.
-    _diverted: Diverted,
+    diverted: Diverted,
 }
 
 /// A run that is under way.
@@ -117,7 +117,7 @@ impl Ui {
             notices,
             input: read_input(),
             interrupts,
-            _diverted: diverted,
+            diverted,
         })
     }
 
@@ -132,7 +132,7 @@ impl Ui {
         }
         let closed = self.screen.close();
         let id = self.talk.env().map(|env| env.session_id.to_string());
-        drop(self._diverted);
+        drop(self.diverted);
         let said = self.talk.has_said();
         self.talk.end().await;
         ended.and(closed).map_err(|error| Failure::new(format!("the terminal failed: {error}")))?;

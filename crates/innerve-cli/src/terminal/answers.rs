@@ -14,14 +14,14 @@ use crate::output::{BOLD, DIM, YELLOW, plain};
 pub(super) struct Answers {
     input: Value,
     questions: VecDeque<Question>,
-    answers: Map<String, Value>,
+    given: Map<String, Value>,
 }
 
 impl Answers {
     /// Reads the questions; what the model filled in itself does not count.
     pub(super) fn read(input: Value) -> Result<Self, Answer> {
         match serde_json::from_value::<AskUserQuestionInput>(input.clone()) {
-            Ok(read) => Ok(Self { input, questions: read.questions.into(), answers: Map::new() }),
+            Ok(read) => Ok(Self { input, questions: read.questions.into(), given: Map::new() }),
             Err(error) => {
                 Err(Answer::Unavailable(format!("the questions cannot be read: {error}")))
             }
@@ -38,7 +38,7 @@ impl Answers {
         if let Some(question) = self.questions.front() {
             match understand(line, question) {
                 Ok(answer) => {
-                    self.answers.insert(question.question.clone(), Value::String(answer));
+                    self.given.insert(question.question.clone(), Value::String(answer));
                     self.questions.pop_front();
                 }
                 Err(problem) => return Heard::Again(problem),
@@ -49,7 +49,7 @@ impl Answers {
         }
         let mut edited = self.input.clone();
         if let Some(fields) = edited.as_object_mut() {
-            fields.insert("answers".to_owned(), Value::Object(std::mem::take(&mut self.answers)));
+            fields.insert("answers".to_owned(), Value::Object(std::mem::take(&mut self.given)));
         }
         Heard::Answer(Answer::Allow { remember: None, edited: Some(edited) })
     }

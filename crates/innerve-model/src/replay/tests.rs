@@ -102,9 +102,8 @@ fn a_text_that_grows_without_a_beginning_is_said_once() {
         .unwrap();
     let texts: Vec<&str> = events
         .iter()
-        .filter_map(|event| match event {
-            StreamEvent::TextDelta { text, .. } => Some(text.as_str()),
-            _ => None,
+        .filter_map(|event| {
+            if let StreamEvent::TextDelta { text, .. } = event { Some(text.as_str()) } else { None }
         })
         .collect();
     assert_eq!(texts, ["one ", "two"]);

@@ -18,6 +18,7 @@ const MAX_SHOWN: usize = 64 * 1024;
 const AGAIN: &str = "Ctrl-C again ends the chat";
 
 impl Ui {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other keys are the editor's")]
     pub(super) async fn key(&mut self, key: KeyEvent) -> io::Result<Flow> {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let hint = std::mem::take(&mut self.hint);

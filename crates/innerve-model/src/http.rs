@@ -1,5 +1,6 @@
 //! HTTP as both providers need it: one client, streamed bodies, an idle watchdog, failures in words.
 
+mod body;
 mod document;
 
 use std::collections::VecDeque;
@@ -11,19 +12,15 @@ use std::time::{Duration, SystemTime};
 use futures_util::{Stream, StreamExt as _, stream};
 use innerve_protocol::StreamEvent;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::timeout;
 
 use crate::endpoint::{Credential, Endpoint};
 use crate::error::{Failure, clip};
-use crate::sse::Splitter;
 use crate::{ErrorClass, ModelError};
+pub(crate) use body::Body;
 
 /// Bytes of an error's body that are read; more cannot help a person.
 const ERROR_BODY_LIMIT: usize = 64 * 1024;
-/// Bytes of one response at most: far above any model's output, so only a broken server gets there.
-const RESPONSE_LIMIT: usize = 256 * 1024 * 1024;
-/// How long the end of a finished body is awaited so that its connection can be used again.
-const DRAIN_LIMIT: Duration = Duration::from_millis(50);
 
 /// A client for one endpoint.
 pub(crate) struct Http {
@@ -124,16 +121,7 @@ impl Http {
         if !response.status().is_success() || !streams {
             return Err(self.refusal(response, request_id).await);
         }
-        let idle = self.endpoint.idle_limit();
-        Ok(Body {
-            response,
-            splitter: Splitter::new(),
-            queue: VecDeque::new(),
-            received: 0,
-            idle,
-            deadline: Instant::now() + idle,
-            request_id,
-        })
+        Ok(Body::new(response, self.endpoint.idle_limit(), request_id))
     }
 
     async fn send(
@@ -230,79 +218,6 @@ fn request_id(response: &reqwest::Response) -> Option<String> {
         .iter()
         .find_map(|name| response.headers().get(*name)?.to_str().ok())
         .map(str::to_owned)
-}
-
-/// The body of a successful response as events.
-pub(crate) struct Body {
-    response: reqwest::Response,
-    splitter: Splitter,
-    queue: VecDeque<String>,
-    received: usize,
-    idle: Duration,
-    deadline: Instant,
-    request_id: Option<String>,
-}
-
-impl Body {
-    /// The next event's data; `None` at a clean end.
-    async fn next(&mut self) -> Result<Option<String>, ModelError> {
-        loop {
-            if let Some(data) = self.queue.pop_front() {
-                return Ok(Some(data));
-            }
-            let chunk = match timeout_at(self.deadline, self.response.chunk()).await {
-                Ok(Ok(Some(chunk))) => chunk,
-                Ok(Ok(None)) => return Ok(None),
-                Ok(Err(error)) => {
-                    let cause = root(&error.without_url());
-                    return Err(self.error(
-                        ErrorClass::Transport,
-                        format!("the connection broke while the response came in ({cause})"),
-                    ));
-                }
-                Err(_) => {
-                    return Err(self.error(
-                        ErrorClass::Stalled,
-                        format!("the response stalled: nothing came for {:?}", self.idle),
-                    ));
-                }
-            };
-            self.received = self.received.saturating_add(chunk.len());
-            let split = self.splitter.push(&chunk).map_err(|error| {
-                self.error(
-                    ErrorClass::Malformed,
-                    format!("an event is larger than {} bytes", error.limit),
-                )
-            })?;
-            if self.received > RESPONSE_LIMIT {
-                return Err(self.error(
-                    ErrorClass::Malformed,
-                    format!("the response is larger than {RESPONSE_LIMIT} bytes"),
-                ));
-            }
-            if split.alive {
-                self.deadline = Instant::now() + self.idle;
-            }
-            self.queue.extend(split.events);
-        }
-    }
-
-    fn error(&self, class: ErrorClass, message: String) -> ModelError {
-        self.name(ModelError::new(class, message))
-    }
-
-    fn name(&self, error: ModelError) -> ModelError {
-        match &self.request_id {
-            Some(id) if error.request_id().is_none() => error.with_request_id(id),
-            Some(_) | None => error,
-        }
-    }
-
-    /// Reads the rest of a finished body, so that the connection goes back to the pool.
-    async fn drain(&mut self) {
-        let rest = async { while let Ok(Some(_)) = self.response.chunk().await {} };
-        let _ended = timeout(DRAIN_LIMIT, rest).await;
-    }
 }
 
 /// Reads one wire format.

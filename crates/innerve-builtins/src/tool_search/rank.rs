@@ -43,7 +43,7 @@ const EMPTY_WORDS: &[&str] = &[
 
 /// Words of one meaning, as stems: people and servers name the same deed differently.
 const ALIKE: &[&[&str]] = &[
-    &["create", "add", "new", "make", "insert"],
+    &["create", "add", "new", "make", "insert", "open"],
     &["delete", "remove", "drop", "destroy"],
     &["get", "read", "fetch", "retrieve", "show", "view", "open", "describe"],
     &["list", "show", "enumerate"],

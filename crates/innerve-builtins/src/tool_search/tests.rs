@@ -1,3 +1,5 @@
+//! Searches as a model writes them.
+
 use std::path::PathBuf;
 use std::sync::Mutex;
 

@@ -263,7 +263,7 @@ mod tests {
     ) -> Result<Outcome, Failure> {
         let layers: Vec<Layer> = settings
             .iter()
-            .map(|(source, value)| Layer::new(*source, "/work", value.clone()))
+            .map(|(source, value)| Layer::new(*source, "/repo", value.clone()))
             .collect();
         prepare_by(|_| find, &layers, Path::new("/home/u"), &[])
     }
@@ -305,13 +305,13 @@ mod tests {
     #[test]
     fn what_a_project_may_write_counts_only_when_it_is_trusted() {
         let lists = json!({ "sandbox": { "filesystem": { "allowWrite": ["~/x", "/y", "z"], "denyRead": ["~/.k"] } } });
-        let mut layer = Layer::new(RuleSource::Project, "/work", lists);
+        let mut layer = Layer::new(RuleSource::Project, "/repo", lists);
         layer.trusted = false;
         let paths = Paths::of(std::slice::from_ref(&layer), Path::new("/home/u"));
         assert!(paths.write.is_empty());
         assert_eq!(paths.deny_read, [Path::new("/home/u/.k")]);
         layer.trusted = true;
         let paths = Paths::of(&[layer], Path::new("/home/u"));
-        assert_eq!(paths.write, [Path::new("/home/u/x"), Path::new("/y"), Path::new("/work/z")]);
+        assert_eq!(paths.write, [Path::new("/home/u/x"), Path::new("/y"), Path::new("/repo/z")]);
     }
 }

@@ -1,3 +1,5 @@
+//! Servers as people write them down, right and wrong.
+
 #![expect(clippy::needless_pass_by_value, reason = "values are written in place")]
 
 use serde_json::json;

@@ -1,3 +1,5 @@
+//! What servers send, as a model gets it.
+
 #![expect(clippy::needless_pass_by_value, reason = "values are written in place")]
 
 use serde_json::json;

@@ -1,3 +1,5 @@
+//! Questions of servers, and what their answers become.
+
 use std::sync::Mutex;
 
 use innerve_tool::BoxFuture;

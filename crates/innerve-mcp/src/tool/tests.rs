@@ -1,3 +1,5 @@
+//! Tools of servers as tools of ours.
+
 #![expect(clippy::needless_pass_by_value, reason = "values are written in place")]
 
 use serde_json::json;

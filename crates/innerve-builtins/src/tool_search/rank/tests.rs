@@ -1,3 +1,5 @@
+//! Which tools come first.
+
 use serde_json::{Map, json};
 
 use super::*;
@@ -115,7 +117,7 @@ fn a_word_with_plus_must_be_in_the_name_or_the_hint() {
         "+slack send",
         &["mcp__slack__post_message", "mcp__slack__list_channels", "mcp__slackline__count"],
     );
-    check(SOME, "+mail send", &[]);
+    check(SOME, "+calendar send", &[]);
 }
 
 #[test]

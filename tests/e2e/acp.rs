@@ -4,8 +4,9 @@
 //! feature, and name the program in `INNERVE_BIN`.
 
 use std::io::Write as _;
+use std::process::ChildStdin;
 
-use innerve_tests::{Wire, World, reply};
+use innerve_tests::{Innerve, Running, Wire, World, reply};
 use serde_json::{Value, json};
 
 /// Whether the program has the feature.
@@ -28,6 +29,16 @@ fn answer(id: &Value, result: &Value) -> String {
     format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "result": result }))
 }
 
+/// Starts the agent, tells it what the editor can do, and asks it for a session.
+fn open(agent: Innerve, able: &Value, method: &str, params: &Value) -> (Running, ChildStdin) {
+    let first = json!({ "protocolVersion": 1, "clientCapabilities": able });
+    let mut run = agent.input(request(1, "initialize", &first)).with_open_input().start();
+    run.wait_for_line("what the agent can do", |line| line["id"] == 1);
+    let editor = run.say(&request(2, method, params));
+    run.wait_for_line("the session", |line| line["id"] == 2);
+    (run, editor)
+}
+
 #[test]
 fn an_editor_is_asked_reads_and_writes_unsaved_text_and_finds_the_session_again() {
     let world = World::new().file("note.txt", "saved\n");
@@ -47,19 +58,9 @@ fn an_editor_is_asked_reads_and_writes_unsaved_text_and_finds_the_session_again(
         ],
     );
     let able = json!({ "fs": { "readTextFile": true, "writeTextFile": true } });
-    let mut run = world
-        .innerve(["acp"])
-        .model(&model)
-        .input(request(
-            1,
-            "initialize",
-            &json!({ "protocolVersion": 1, "clientCapabilities": able }),
-        ))
-        .with_open_input()
-        .start();
     let cwd = world.work("");
-    let mut editor = run.say(&request(2, "session/new", &json!({ "cwd": cwd, "mcpServers": [] })));
-    run.wait_for_line("the session", |line| line["result"]["sessionId"].is_string());
+    let new = json!({ "cwd": cwd, "mcpServers": [] });
+    let (run, mut editor) = open(world.innerve(["acp"]).model(&model), &able, "session/new", &new);
     let opened = run.lines().into_iter().find(|line| line["id"] == 2).unwrap();
     let session = opened["result"]["sessionId"].clone();
     let prompt =
@@ -111,13 +112,8 @@ fn an_editor_is_asked_reads_and_writes_unsaved_text_and_finds_the_session_again(
 
     // Another process finds the session by its id.
     let load = json!({ "sessionId": session, "cwd": cwd, "mcpServers": [] });
-    let input = [
-        request(1, "initialize", &json!({ "protocolVersion": 1 })),
-        request(2, "session/load", &load),
-    ];
-    let mut run =
-        world.innerve(["acp"]).model(&model).input(input.concat()).with_open_input().start();
-    run.wait_for_line("the session", |line| line["id"] == 2);
+    let (run, editor) =
+        open(world.innerve(["acp"]).model(&model), &json!({}), "session/load", &load);
     let told: Vec<Value> =
         run.lines().into_iter().map(|line| line["params"]["update"].clone()).collect();
     let kinds: Vec<&str> =
@@ -133,7 +129,7 @@ fn an_editor_is_asked_reads_and_writes_unsaved_text_and_finds_the_session_again(
             "agent_message_chunk"
         ]
     );
-    drop(run.say(""));
+    drop(editor);
     run.end().exits(0);
 }
 
@@ -144,11 +140,9 @@ fn without_a_model_the_editor_is_told_how_to_connect_one() {
         return;
     }
     let new = json!({ "cwd": world.work(""), "mcpServers": [] });
-    let input = [
-        request(1, "initialize", &json!({ "protocolVersion": 1 })),
-        request(2, "session/new", &new),
-    ];
-    let ended = world.innerve(["acp"]).input(input.concat()).run();
+    let (run, editor) = open(world.innerve(["acp"]), &json!({}), "session/new", &new);
+    drop(editor);
+    let ended = run.end();
     ended.exits(0);
     let lines = ended.lines();
     let answer = lines.iter().find(|line| line["id"] == 2).unwrap();

@@ -184,8 +184,8 @@ impl Editor {
     }
 
     fn word_left(&self) -> usize {
-        let words = self.before().unicode_word_indices();
-        words.rev().next().map_or(0, |(start, _)| start)
+        let mut words = self.before().unicode_word_indices();
+        words.next_back().map_or(0, |(start, _)| start)
     }
 
     fn word_right(&self) -> usize {

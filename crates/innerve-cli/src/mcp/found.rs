@@ -174,10 +174,9 @@ impl Finder<'_> {
     /// The setting that keeps a server from being started: any file may switch one off, managed settings may name all
     /// that are fine.
     fn switched_off(&self, config: &ServerConfig) -> Option<&'static str> {
-        let entries = |layer: &Layer, key: &str| match layer.value.get(key) {
-            None => None,
-            // What is broken here names nothing, so that nothing is allowed by mistake.
-            Some(value) => Some(value.as_array().cloned().unwrap_or_default()),
+        // What is broken here names nothing, so that nothing is allowed by mistake.
+        let entries = |layer: &Layer, key: &str| {
+            layer.value.get(key).map(|value| value.as_array().cloned().unwrap_or_default())
         };
         for key in ["deniedMcpServers", "disabledMcpjsonServers"] {
             let mut all = self.layers.iter().filter_map(|layer| entries(layer, key)).flatten();

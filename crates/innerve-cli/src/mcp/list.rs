@@ -76,10 +76,11 @@ impl Row {
                 None => Self { transport: Some(config.kind()), ..row },
                 Some(status) => Self {
                     transport: Some(status.transport),
-                    state: match status.state {
-                        // It was tried again and again, but nobody waits here for the last try.
-                        ServerState::Reconnecting => ServerState::Failed.name(),
-                        state => state.name(),
+                    // It was tried again and again, but nobody waits here for the last try.
+                    state: if status.state == ServerState::Reconnecting {
+                        ServerState::Failed.name()
+                    } else {
+                        status.state.name()
                     },
                     tools: status.tools.clone(),
                     left_out: status.left_out.clone(),
@@ -132,6 +133,6 @@ impl Row {
             text.push_str(&format!("  left out: {}: {}\n", left.name, left.problem));
         }
         // What servers say of themselves must not move the cursor.
-        text.lines().map(|line| format!("{}\n", plain(line))).collect()
+        text.lines().flat_map(|line| [plain(line), "\n".to_owned()]).collect()
     }
 }

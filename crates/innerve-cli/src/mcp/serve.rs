@@ -67,7 +67,7 @@ impl Host for Served {
         for change in &settled.changes {
             match change {
                 SessionChange::SetCwd(cwd) | SessionChange::SetRoot(cwd) => {
-                    self.policy.set_cwd(cwd)
+                    self.policy.set_cwd(cwd);
                 }
                 SessionChange::AddDirectories(directories) => {
                     self.policy.add_directories(directories);

@@ -16,7 +16,7 @@ use crate::output::{plain, warn};
 use crate::terminal::{AtTerminal, Keyboard};
 
 /// How long servers are waited for by somebody who needs their tools; their own limits are mostly shorter.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
 /// The folder of a session for what servers send and a model cannot be shown.
 const ATTACHMENTS: &str = "mcp";
 

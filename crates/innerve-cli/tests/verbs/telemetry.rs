@@ -15,7 +15,7 @@ fn block(block: &Value) -> Value {
     json!({ "event": { "type": "block_done", "index": 0, "block": block } })
 }
 
-fn uses(id: &str, tool: &str, input: Value) -> Value {
+fn uses(id: &str, tool: &str, input: &Value) -> Value {
     block(&json!({ "type": "tool_use", "id": id, "name": tool, "input": input }))
 }
 
@@ -28,14 +28,14 @@ pub(crate) fn world() -> World {
     let first = json!({ "events": [
         { "event": { "type": "usage", "usage": { "input_tokens": 1234, "output_tokens": 56 } } },
         says(&secret("I look for")),
-        uses("toolu_1", "Read", json!({ "file_path": format!("{SECRET}.txt") })),
-        uses(&format!("toolu_{SECRET}"), "Bash", json!({ "command": format!("echo {SECRET} >&2; exit 3") })),
-        uses("toolu_3", "Edit", json!({ "file_path": format!("{SECRET}.txt"), "old_string": SECRET, "new_string": "x" })),
-        uses("toolu_4", "Read", json!({ "file_path": format!("/nowhere/{SECRET}") })),
-        uses("toolu_5", &format!("mcp__{SECRET}__read"), json!({ "token": SECRET })),
-        uses("toolu_6", SECRET, json!({})),
-        uses("toolu_7", "Bash", json!({ "command": format!("rm {SECRET}") })),
-        uses("toolu_8", "Grep", json!({ "pattern": SECRET, "path": 7 })),
+        uses("toolu_1", "Read", &json!({ "file_path": format!("{SECRET}.txt") })),
+        uses(&format!("toolu_{SECRET}"), "Bash", &json!({ "command": format!("echo {SECRET} >&2; exit 3") })),
+        uses("toolu_3", "Edit", &json!({ "file_path": format!("{SECRET}.txt"), "old_string": SECRET, "new_string": "x" })),
+        uses("toolu_4", "Read", &json!({ "file_path": format!("/nowhere/{SECRET}") })),
+        uses("toolu_5", &format!("mcp__{SECRET}__read"), &json!({ "token": SECRET })),
+        uses("toolu_6", SECRET, &json!({})),
+        uses("toolu_7", "Bash", &json!({ "command": format!("rm {SECRET}") })),
+        uses("toolu_8", "Grep", &json!({ "pattern": SECRET, "path": 7 })),
     ] });
     let last = json!({ "events": [says(&secret("I found"))] });
     let header = json!({ "format": "innerve-recording", "version": 1, "model": secret("our") });

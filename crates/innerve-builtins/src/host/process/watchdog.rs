@@ -36,10 +36,10 @@ reach() {
       id=${line%% *}
       set -- ${line##*) }
       case $1 in Z|X) continue ;; esac
-      case " $sessions " in *" $4 "*) kill -"$signal" "$id" 2>/dev/null && found=1 ;; esac
+      case " $sessions " in *" $4 "*) kill -s "$signal" "$id" 2>/dev/null && found=1 ;; esac
     done
   else
-    for id in $sessions; do kill -"$signal" -- -"$id" 2>/dev/null && found=1; done
+    for id in $sessions; do kill -s "$signal" -- -"$id" 2>/dev/null && found=1; done
   fi
 }
 signal=TERM; reach

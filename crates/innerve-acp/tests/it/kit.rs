@@ -27,7 +27,7 @@ use innerve_builtins::bash::BashOptions;
 use innerve_builtins::edit::StaleEdits;
 use innerve_builtins::host::{DiskSpool, HostClock, HostFiles, HostProcesses, MemoryLedger};
 use innerve_builtins::{FileAccess, builtins};
-use innerve_permission::{NoDisk, PermissionMode, Policy};
+use innerve_permission::{Behavior, NoDisk, Origin, PermissionMode, Policy, Rule, RuleSource};
 use innerve_pipeline::{Observer, Pipeline, Step, StepReport};
 use innerve_tool::port::FileSystem;
 use innerve_tool::{BoxFuture, CancellationToken, Pool};
@@ -43,6 +43,8 @@ pub(crate) struct World {
     folder: tempfile::TempDir,
     pub(crate) script: Arc<Script>,
     pub(crate) mode: PermissionMode,
+    /// A deny rule of the project.
+    pub(crate) deny: Mutex<Option<&'static str>>,
     pub(crate) warnings: Mutex<Vec<String>>,
     pub(crate) saved: Arc<Saved>,
     /// The steps that calls took.
@@ -71,6 +73,7 @@ impl World {
             folder: tempfile::tempdir().unwrap(),
             script: Script::new(script),
             mode,
+            deny: Mutex::default(),
             warnings: Mutex::default(),
             saved: Arc::default(),
             steps: Arc::default(),
@@ -121,12 +124,16 @@ impl Host for AsHost {
         let new_id = || format!("session-{}", world.ids.fetch_add(1, Ordering::SeqCst));
         let id = opening.past.clone().unwrap_or_else(new_id);
         let folder = sessions.join(&id);
-        let policy = Policy {
+        let mut policy = Policy {
             mode: world.mode,
             headless: false,
             additional_directories: opening.additional_directories.clone(),
             ..Policy::new(&opening.cwd, world.folder.path())
         };
+        if let Some(rule) = *world.deny.lock().unwrap() {
+            let origin = Origin::inline(RuleSource::Project, &opening.cwd);
+            policy.rules.push(Rule::parse(rule, Behavior::Deny, origin).unwrap());
+        }
         let results = SessionEnv::results_folder(&folder);
         let pipeline = Pipeline::new(Arc::new(NoDisk))
             .with_results(Arc::new(ResultFiles::new(results.clone())))

@@ -47,6 +47,17 @@ async fn a_rejection_keeps_the_call_from_running_and_ends_the_turn() {
 }
 
 #[tokio::test]
+async fn i3_what_a_rule_denies_is_not_even_asked() {
+    let world = World::new(vec![touch("a"), answer("I may not.")]);
+    *world.deny.lock().unwrap() = Some("Bash(touch *)");
+    let person = Person::new([Do::Choose("once")]);
+    assert_eq!(one_prompt(&world, &person).await, StopReason::EndTurn);
+    assert_eq!(person.asked.lock().unwrap().len(), 0);
+    assert!(!world.project().join("a").exists());
+    assert!(world.script.heard().contains("Bash(touch *)"), "{}", world.script.heard());
+}
+
+#[tokio::test]
 async fn what_was_allowed_for_the_session_is_not_asked_again_and_not_saved() {
     let world = World::new(vec![touch("a"), touch("a"), answer("Done.")]);
     let person = Person::new([Do::Choose("session")]);

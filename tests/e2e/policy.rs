@@ -125,8 +125,7 @@ fn the_plan_is_the_one_file_that_plan_mode_lets_be_written() {
             reply().uses("Read", json!({ "file_path": plan }))
         }
     });
-    let ended =
-        world.innerve(["run", "go", "--permission-mode", "plan"]).model(&model).run();
+    let ended = world.innerve(["run", "go", "--permission-mode", "plan"]).model(&model).run();
     ended.exits(0);
     assert!(!world.has("a.md"), "{ended}");
     let [plan] = world.find("plan.md").try_into().unwrap();

@@ -1,6 +1,6 @@
 //! The host of a URL, read strictly: what two URL parsers could read differently has no host here.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use core::net::{Ipv4Addr, Ipv6Addr};
 
 /// The host of an `http` or `https` URL in lower case, as rules are asked about it; `None` when it is not certain.
 pub fn host(url: &str) -> Option<String> {

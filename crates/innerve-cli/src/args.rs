@@ -69,7 +69,9 @@ pub(crate) enum Verb {
     Hook(HookArguments),
     /// Lists MCP servers; offers the tools to other MCP clients.
     Mcp(McpVerbArguments),
-    /// Works in an editor that speaks the Agent Client Protocol, on standard input and output.
+    /// Works in an editor, over the Agent Client Protocol on standard input and output.
+    // A program built without it still says how to get it.
+    #[command(hide = cfg!(not(feature = "acp")))]
     Acp(Box<AcpArguments>),
     /// Lists, shows, forks, exports and undoes past sessions.
     Sessions(SessionsArguments),

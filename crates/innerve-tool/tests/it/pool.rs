@@ -148,7 +148,7 @@ fn a_narrowed_pool_knows_nothing_of_what_it_left_out() {
 
 #[test]
 fn i12_other_mcp_tools_leave_the_built_in_ones_as_they_are() {
-    let before = pool(&["Read", "Bash"], &["mcp__a__z", "mcp__b__a"]);
+    let before = pool(&["Read", "Bash"], &["mcp__first__z", "mcp__b__a"]);
     let after = before.with_mcp(vec![named("mcp__c__x"), named("Read")], |_| false);
     assert_eq!(after.names(), ["Bash", "Read", "mcp__c__x"]);
     assert_eq!(after.builtin_count(), 2);
@@ -156,7 +156,7 @@ fn i12_other_mcp_tools_leave_the_built_in_ones_as_they_are() {
     for (old, new) in pairs {
         assert!(Arc::ptr_eq(old, new), "{}", old.name());
     }
-    assert_eq!(found(&after, "mcp__a__z"), "unknown, near -");
+    assert_eq!(found(&after, "mcp__first__z"), "unknown, near -");
 }
 
 #[test]

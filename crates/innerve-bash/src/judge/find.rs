@@ -116,10 +116,12 @@ impl<'a> Reader<'a> {
                 Some(_) => {}
                 None if self.is_path(&argument.word) => {}
                 None => {
-                    // The start may turn out to be an action.
+                    // The start may turn out to be an action, such as the `-exec` of a command that ends further on.
                     if words.iter().any(|word| {
                         word.word.literal().is_some_and(|text| {
-                            text.starts_with("-exec") || text.starts_with("-ok")
+                            text.starts_with("-exec")
+                                || text.starts_with("-ok")
+                                || matches!(text, ";" | "+")
                         })
                     }) {
                         return Err(opaque("a word of `find` is not known", call));

@@ -351,6 +351,7 @@ pub(crate) const NASTY: &[(&str, &str)] = &[
     ("find . -name f1 -exec c2 {} +", "c2|./f1"),
     ("find . -name f1 -execdir c2 {} \\;", "c2|./f1"),
     ("find . -name f1 -exec c1 \\; -exec c2 \\;", "c2"),
+    ("find . $x-exec c2 x \\;", "c2|x"),
     ("find . -name f1 -fprint o", ">o"),
     ("find . -name g1 -delete", ">d/g1"),
     ("command c2 a", "c2|a"),

@@ -78,6 +78,8 @@ def call(id, params):
             time.sleep(given.get("pause", 0.01))
             send({"jsonrpc": "2.0", "method": "notifications/progress",
                   "params": {"progressToken": token, "progress": step + 1, "total": given.get("count", 3), "message": "step"}})
+        # A notice that comes together with the result may be handed on too late to be of use.
+        time.sleep(given.get("pause", 0.01))
         text(id, "done")
     elif name == "image":
         answer(id, {"content": [{"type": "image", "mimeType": "image/png", "data": PNG}]})

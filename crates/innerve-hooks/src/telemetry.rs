@@ -28,6 +28,7 @@ pub(crate) enum Trouble {
     /// Its time was over.
     Timeout,
     /// Settings or its own entry forbid it.
+    #[cfg(feature = "http")]
     NotAllowed,
     /// The server answered with an error.
     Answer,
@@ -46,6 +47,7 @@ impl Trouble {
             Self::Start => "start",
             Self::Io => "io",
             Self::Timeout => "timeout",
+            #[cfg(feature = "http")]
             Self::NotAllowed => "not_allowed",
             Self::Answer => "answer",
             Self::Absent => "absent",

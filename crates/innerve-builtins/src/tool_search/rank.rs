@@ -107,7 +107,7 @@ pub(super) fn normal(name: &str) -> String {
 /// The tools that fit a query, best first; what fits equally is sorted by name.
 ///
 /// The exact name of a tool gives that tool, `mcp__server` the tools of that server in order of name. Otherwise each word
-/// of the query is worth what [the table](self) says for the places where it is found, more if few tools have it. A word
+/// of the query is worth what the table of this module says for the places where it is found, more if few tools have it. A word
 /// with `+` must be in the name or the search hint.
 pub fn rank<'a>(entries: &'a [CatalogEntry], query: &str) -> Vec<&'a CatalogEntry> {
     let bare = normal(query.trim());

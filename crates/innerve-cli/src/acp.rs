@@ -23,10 +23,8 @@ const NO_MODEL: &str = "no model is connected: set ANTHROPIC_API_KEY, or OPENAI_
 
 /// Runs the verb.
 pub(crate) async fn acp(arguments: AcpArguments) -> Result<Exit, Failure> {
-    let AcpArguments { policy, mcp, model, max_turns, max_cost_usd } = arguments;
-    let usual = SessionArguments::default();
-    let arguments = SessionArguments { policy, mcp, model, max_turns, max_cost_usd, ..usual };
-    let host = Arc::new(Program { arguments });
+    let AcpArguments { agent } = arguments;
+    let host = Arc::new(Program { arguments: SessionArguments { agent, ..Default::default() } });
     let mut interrupts = Interrupts::listen()?;
     tokio::select! {
         served = innerve_acp::serve(host, tokio::io::stdin(), tokio::io::stdout()) => match served {
@@ -50,13 +48,14 @@ impl Program {
             return Err(Failure::new(format!("there is no directory `{}`", cwd.display())));
         }
         let mut arguments = self.arguments.clone();
-        arguments.policy.add_dir.extend(additional_directories);
+        arguments.agent.policy.add_dir.extend(additional_directories);
         if !mcp_servers.is_empty() {
             let servers = json!({ "mcpServers": mcp_servers });
-            arguments.mcp.mcp_config.push(servers.to_string());
+            arguments.agent.mcp.mcp_config.push(servers.to_string());
         }
-        let chosen = provider::choose(&arguments.model)?.ok_or_else(|| Failure::new(NO_MODEL))?;
-        let mut workplace = Workplace::find_in(&cwd, &arguments.policy)?;
+        let chosen =
+            provider::choose(&arguments.agent.model)?.ok_or_else(|| Failure::new(NO_MODEL))?;
+        let mut workplace = Workplace::find_in(&cwd, &arguments.agent.policy)?;
         for warning in &workplace.warnings {
             warn(warning);
         }
@@ -73,7 +72,7 @@ impl Program {
             Some(past) => Agent::resume(env, past),
         }
         .map_err(|error| Failure::new(error.to_string()))?;
-        let reload = Mutex::new(workplace.reload(agent.env(), &arguments.policy));
+        let reload = Mutex::new(workplace.reload(agent.env(), &arguments.agent.policy));
         Ok(Hosted { workplace, agent, reload })
     }
 }

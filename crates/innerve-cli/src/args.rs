@@ -24,8 +24,8 @@ pub(crate) use rules::{
     RulesReplayArguments, RulesTestArguments, RulesVerb,
 };
 pub(crate) use sessions::{
-    ExportFormat, SessionsArguments, SessionsForkArguments, SessionsListArguments,
-    SessionsShowArguments, SessionsUndoArguments, SessionsVerb,
+    ExportFormat, OneSessionArguments, SessionsArguments, SessionsListArguments,
+    SessionsUndoArguments, SessionsVerb,
 };
 
 /// A coding agent at your terminal, and a permission check for others.
@@ -154,21 +154,28 @@ pub(crate) enum ProviderName {
     Replay,
 }
 
-/// What a session needs.
+/// What an agent needs, wherever it is talked to.
 #[derive(Clone, Debug, Default, Args)]
-pub(crate) struct SessionArguments {
+pub(crate) struct AgentArguments {
     #[command(flatten)]
     pub(crate) policy: PolicyArguments,
     #[command(flatten)]
     pub(crate) mcp: McpArguments,
     #[command(flatten)]
     pub(crate) model: ModelArguments,
-    /// Rounds of tool uses at most.
+    /// Rounds of tool uses at most, in each prompt.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_turns: Option<u32>,
-    /// US dollars at most, sub-agents included.
+    /// US dollars at most in a session, sub-agents included.
     #[arg(long, value_name = "USD", value_parser = parse_dollars)]
     pub(crate) max_cost_usd: Option<f64>,
+}
+
+/// What a session at the terminal needs.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct SessionArguments {
+    #[command(flatten)]
+    pub(crate) agent: AgentArguments,
     /// Goes on with the latest session of this directory.
     #[arg(long = "continue", conflicts_with = "resume")]
     pub(crate) continue_latest: bool,

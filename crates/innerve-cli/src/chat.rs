@@ -44,12 +44,12 @@ pub(crate) async fn chat(arguments: SessionArguments) -> Result<Exit, Failure> {
             "a conversation needs a terminal; for one task use: innerve run \"your task\"",
         ));
     };
-    let Some(chosen) = provider::choose(&arguments.model)? else {
+    let Some(chosen) = provider::choose(&arguments.agent.model)? else {
         return Err(Failure::usage(NO_MODEL));
     };
-    let mut workplace = Workplace::find(&arguments.policy)?;
+    let mut workplace = Workplace::find(&arguments.agent.policy)?;
     if trust::asks(&workplace)? {
-        workplace = Workplace::find(&arguments.policy)?;
+        workplace = Workplace::find(&arguments.agent.policy)?;
     }
     for warning in &workplace.warnings {
         warn(warning);

@@ -48,7 +48,7 @@ pub(crate) async fn converse(
         Some(past) => Agent::resume(env, past),
     }
     .map_err(|error| Failure::new(error.to_string()))?;
-    let mut reload = workplace.reload(agent.env(), &session.policy);
+    let mut reload = workplace.reload(agent.env(), &session.agent.policy);
     let mut interrupts = Interrupts::listen()?;
     let mut run = agent.run_with(
         vec![ContentBlock::text(task.prompt)],

@@ -18,12 +18,12 @@ const SILENCE: Duration = Duration::from_secs(2);
 
 /// Runs the verb.
 pub(crate) async fn run(arguments: RunArguments) -> Result<Exit, Failure> {
-    let chosen = provider::choose(&arguments.session.model)?;
+    let chosen = provider::choose(&arguments.session.agent.model)?;
     let task = task(&arguments, chosen.is_some())?;
     let resumes = arguments.session.continue_latest || arguments.session.resume.is_some();
     let (chosen, task) = match (chosen, task) {
         (Some(chosen), Some(task)) => (chosen, task),
-        (Some(chosen), None) if arguments.session.model.replay.is_some() => {
+        (Some(chosen), None) if arguments.session.agent.model.replay.is_some() => {
             (chosen, Task::new("Play the recording."))
         }
         (Some(chosen), None) if resumes => (chosen, Task::new("Go on where you stopped.")),
@@ -38,7 +38,7 @@ pub(crate) async fn run(arguments: RunArguments) -> Result<Exit, Failure> {
             ));
         }
     };
-    let mut workplace = Workplace::find(&arguments.session.policy)?;
+    let mut workplace = Workplace::find(&arguments.session.agent.policy)?;
     if let Some(name) = &arguments.permission_prompt_tool {
         workplace.set_prompt_tool(name)?;
     }

@@ -12,7 +12,7 @@ use std::time::SystemTime;
 use innerve_agent::{PastSession, SessionSummary, Transcript};
 use serde_json::json;
 
-use crate::args::{ExportFormat, SessionsArguments, SessionsForkArguments, SessionsVerb};
+use crate::args::{ExportFormat, OneSessionArguments, SessionsArguments, SessionsVerb};
 use crate::exit::{Exit, Failure};
 use crate::output::{broken_pipe_is_success, print_json, print_line, warn};
 use crate::wire::{new_session_id, sessions_folder};
@@ -31,7 +31,7 @@ pub(crate) async fn sessions(arguments: SessionsArguments) -> Result<Exit, Failu
     }
 }
 
-fn fork(arguments: &SessionsForkArguments) -> Result<Exit, Failure> {
+fn fork(arguments: &OneSessionArguments) -> Result<Exit, Failure> {
     let folder = named(arguments.id.as_deref())?;
     let past = take(&folder)?;
     let id = fork_of(&past, folder.parent().unwrap_or(&folder))?;

@@ -224,12 +224,12 @@ impl Workplace {
             instructions: instructions::collect(&self.config, cwd),
         };
         let mut config = AgentConfig::new(chosen.name, default_system_prompt(&surroundings));
-        config.max_turns = arguments.max_turns;
-        config.max_cost_usd = arguments.max_cost_usd;
+        config.max_turns = arguments.agent.max_turns;
+        config.max_cost_usd = arguments.agent.max_cost_usd;
         config.agents = self.agents.clone();
-        config.tool_search = arguments.model.tool_search.unwrap_or(config.tool_search);
+        config.tool_search = arguments.agent.model.tool_search.unwrap_or(config.tool_search);
         config.coordinator = arguments.coordinator;
-        config.fallback_models.clone_from(&arguments.model.fallback_model);
+        config.fallback_models.clone_from(&arguments.agent.model.fallback_model);
         let policy = Arc::new(self.shared(policy));
         let results = SessionEnv::results_folder(&folder);
         let journal = Arc::new(Journal::new(&folder));
@@ -237,7 +237,7 @@ impl Workplace {
             .tools(results, Reading::Tracked, Arc::clone(&policy) as _)
             .with_journal(Arc::clone(&journal) as _)
             .with_small_model(web::small_model(&chosen.model, &spending))
-            .with_servers(self.session_servers(&folder, &arguments.mcp)?);
+            .with_servers(self.session_servers(&folder, &arguments.agent.mcp)?);
         let tools = Arc::new(tools);
         let session_id = SessionId::new(session_id);
         let pipeline = if policy.current().headless {

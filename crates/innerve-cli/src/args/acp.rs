@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{McpArguments, ModelArguments, PolicyArguments};
+use super::AgentArguments;
 
 #[derive(Clone, Debug, Args)]
 #[command(
@@ -10,15 +10,5 @@ use super::{McpArguments, ModelArguments, PolicyArguments};
 )]
 pub(crate) struct AcpArguments {
     #[command(flatten)]
-    pub(crate) policy: PolicyArguments,
-    #[command(flatten)]
-    pub(crate) mcp: McpArguments,
-    #[command(flatten)]
-    pub(crate) model: ModelArguments,
-    /// Rounds of tool uses at most, in each prompt.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) max_turns: Option<u32>,
-    /// US dollars at most in each session, sub-agents included.
-    #[arg(long, value_name = "USD", value_parser = super::parse_dollars)]
-    pub(crate) max_cost_usd: Option<f64>,
+    pub(crate) agent: AgentArguments,
 }

@@ -27,16 +27,23 @@ pub(crate) enum RulesVerb {
     Replay(RulesReplayArguments),
 }
 
+/// What a report on rules is about, and its form.
+#[derive(Debug, Args)]
+pub(crate) struct ReportArguments {
+    /// Prints one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) policy: PolicyArguments,
+}
+
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  innerve rules list --json | jq -r '.[] | select(.counts | not) | .rule'"
 )]
 pub(crate) struct RulesListArguments {
-    /// Prints one JSON array.
-    #[arg(long)]
-    pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) policy: PolicyArguments,
+    pub(crate) report: ReportArguments,
 }
 
 #[derive(Debug, Args)]
@@ -47,11 +54,8 @@ pub(crate) struct RulesLintArguments {
     /// A settings file in place of those that count here.
     #[arg(conflicts_with_all = ["allow", "ask", "deny", "settings", "add_dir"])]
     pub(crate) file: Option<PathBuf>,
-    /// Prints one JSON array.
-    #[arg(long)]
-    pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) policy: PolicyArguments,
+    pub(crate) report: ReportArguments,
 }
 
 #[derive(Debug, Args)]
@@ -61,11 +65,8 @@ pub(crate) struct RulesLintArguments {
 pub(crate) struct RulesTestArguments {
     /// The file.
     pub(crate) file: PathBuf,
-    /// Prints one JSON object.
-    #[arg(long)]
-    pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) policy: PolicyArguments,
+    pub(crate) report: ReportArguments,
 }
 
 #[derive(Debug, Args)]
@@ -79,11 +80,8 @@ pub(crate) struct RulesReplayArguments {
     /// Tells what comes out differently under this settings file, taken alone as the project's.
     #[arg(long, value_name = "SETTINGS")]
     pub(crate) against: Option<PathBuf>,
-    /// Prints one JSON object.
-    #[arg(long)]
-    pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) policy: PolicyArguments,
+    pub(crate) report: ReportArguments,
 }
 
 #[derive(Debug, Args)]

@@ -16,9 +16,15 @@ pub(crate) enum SessionsVerb {
     /// Lists past sessions of this directory, the last used first.
     List(SessionsListArguments),
     /// Shows what was said and done in a session.
-    Show(SessionsShowArguments),
+    #[command(
+        after_help = "Examples:\n  innerve sessions show\n  innerve sessions show 20260301-1\n  innerve sessions show --json | jq .turns"
+    )]
+    Show(OneSessionArguments),
     /// Begins another session with the conversation of one.
-    Fork(SessionsForkArguments),
+    #[command(
+        after_help = "The new session has the same conversation and goes on by itself; the old one stays as it is. Prints the id of the new one.\n\nExamples:\n  innerve sessions fork\n  innerve run --resume \"$(innerve sessions fork)\" \"try it the other way\""
+    )]
+    Fork(OneSessionArguments),
     /// Prints a session with all that was said and done, as Markdown or JSON.
     Export(SessionsExportArguments),
     /// Gives files the content that they had before a turn.
@@ -41,23 +47,9 @@ pub(crate) struct SessionsListArguments {
     pub(crate) json: bool,
 }
 
+// A doc comment here would take the place of the one that each verb has.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  innerve sessions show\n  innerve sessions show 20260301-1\n  innerve sessions show --json | jq .turns"
-)]
-pub(crate) struct SessionsShowArguments {
-    /// The session.
-    pub(crate) id: Option<String>,
-    /// Prints one JSON object.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-#[command(
-    after_help = "The new session has the same conversation and goes on by itself; the old one stays as it is. Prints the id of the new one.\n\nExamples:\n  innerve sessions fork\n  innerve run --resume \"$(innerve sessions fork)\" \"try it the other way\""
-)]
-pub(crate) struct SessionsForkArguments {
+pub(crate) struct OneSessionArguments {
     /// The session.
     pub(crate) id: Option<String>,
     /// Prints one JSON object.

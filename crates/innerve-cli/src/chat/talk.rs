@@ -56,7 +56,7 @@ impl Talk {
             Some(past) => Agent::resume(env, past),
         }
         .map_err(|error| Failure::new(error.to_string()))?;
-        self.reload = Some(self.workplace.reload(agent.env(), &self.arguments.policy));
+        self.reload = Some(self.workplace.reload(agent.env(), &self.arguments.agent.policy));
         self.agent = Some(agent);
         Ok(())
     }

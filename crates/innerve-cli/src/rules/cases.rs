@@ -91,7 +91,7 @@ pub(super) fn test(arguments: &RulesTestArguments) -> Result<Exit, Failure> {
     }
     let stage = Stage {
         locations: &locations,
-        arguments: &arguments.policy,
+        arguments: &arguments.report.policy,
         folder: file.parent().unwrap_or(Path::new("")),
     };
     let mut judged = Vec::new();
@@ -105,7 +105,7 @@ pub(super) fn test(arguments: &RulesTestArguments) -> Result<Exit, Failure> {
         judged.push(Judged { line, ..case });
     }
     let failed = judged.iter().filter(|case| !case.passed()).count();
-    let printed = if arguments.json {
+    let printed = if arguments.report.json {
         output::print_json(&as_json(&judged))
     } else {
         anstream::stdout().write_all(for_people(&judged, file).as_bytes())

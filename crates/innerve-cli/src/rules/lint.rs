@@ -20,7 +20,7 @@ pub(super) fn lint(arguments: &RulesLintArguments) -> Result<Exit, Failure> {
     let locations = settings::locations(&cwd)?;
     let layers = match &arguments.file {
         Some(file) => vec![layer(&cwd.join(file), &locations)?],
-        None => match settings::load(&locations, &arguments.policy, true) {
+        None => match settings::load(&locations, &arguments.report.policy, true) {
             Ok(loaded) => loaded.settings.layers,
             // A broken deny rule stops everything else, so all that is wrong with its file is told first.
             Err(SettingsError::Rule(RuleError::BrokenDeny { place, problem })) => {
@@ -35,7 +35,7 @@ pub(super) fn lint(arguments: &RulesLintArguments) -> Result<Exit, Failure> {
         },
     };
     let findings = lint_layers(&layers, &locations.cwd, &locations.home);
-    let printed = if arguments.json {
+    let printed = if arguments.report.json {
         let findings: Vec<Value> = findings.iter().map(as_json).collect();
         output::print_json(&findings)
     } else {
@@ -43,7 +43,7 @@ pub(super) fn lint(arguments: &RulesLintArguments) -> Result<Exit, Failure> {
     };
     broken_pipe_is_success(printed)?;
     let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
-    if !arguments.json {
+    if !arguments.report.json {
         let rules: usize = layers.iter().map(count).sum();
         let warnings = findings.len() - errors;
         note(&format!("{rules} rules: {errors} errors, {warnings} warnings"));

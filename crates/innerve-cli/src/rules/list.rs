@@ -31,7 +31,7 @@ struct Listed {
 pub(super) fn list(arguments: &RulesListArguments) -> Result<Exit, Failure> {
     let cwd = current_dir()?;
     let locations = settings::locations(&cwd)?;
-    let loaded = settings::load(&locations, &arguments.policy, false)
+    let loaded = settings::load(&locations, &arguments.report.policy, false)
         .map_err(|error| Failure::usage(error.to_string()))?;
     let settings = &loaded.settings;
     let mut layers: Vec<&Layer> = settings.layers.iter().collect();
@@ -42,7 +42,7 @@ pub(super) fn list(arguments: &RulesListArguments) -> Result<Exit, Failure> {
             listed.extend(of_list(layer, behavior, &settings.permissions));
         }
     }
-    if arguments.json {
+    if arguments.report.json {
         return broken_pipe_is_success(output::print_json(&listed));
     }
     let mut text = String::new();

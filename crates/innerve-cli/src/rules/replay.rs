@@ -28,7 +28,7 @@ pub(super) fn replay(arguments: &RulesReplayArguments) -> Result<Exit, Failure> 
     let cwd = current_dir()?;
     let files = files(arguments)?;
     let against = arguments.against.as_ref().map(|file| cwd.join(file));
-    let mut policies = Policies::new(&cwd, &arguments.policy, against)?;
+    let mut policies = Policies::new(&cwd, &arguments.report.policy, against)?;
     let mut report = Report::default();
     let mut seen = transcript::Seen::default();
     for file in &files {
@@ -43,7 +43,7 @@ pub(super) fn replay(arguments: &RulesReplayArguments) -> Result<Exit, Failure> 
     if report.skipped_lines > 0 {
         warn(&format!("{} lines were skipped, because they are no JSON", report.skipped_lines));
     }
-    let printed = if arguments.json {
+    let printed = if arguments.report.json {
         output::print_json(&report.as_json())
     } else {
         anstream::stdout().write_all(report.for_people().as_bytes())
@@ -63,7 +63,7 @@ fn judge_past(past: &Past, policies: &mut Policies<'_>, report: &mut Report) {
 
 /// The files to read: those named, those in the directories named, or the sessions of this directory.
 fn files(arguments: &RulesReplayArguments) -> Result<Vec<PathBuf>, Failure> {
-    let sessions = || Ok::<_, Failure>(Workplace::find(&arguments.policy)?.sessions);
+    let sessions = || Ok::<_, Failure>(Workplace::find(&arguments.report.policy)?.sessions);
     let mut files = Vec::new();
     if arguments.sources.is_empty() {
         let folder = sessions()?;

@@ -7,7 +7,7 @@ use innerve_protocol::{ContentBlock, Message, Role};
 use serde_json::{Value, json};
 
 use super::{named, read};
-use crate::args::SessionsShowArguments;
+use crate::args::OneSessionArguments;
 use crate::exit::{Exit, Failure};
 use crate::output::{BOLD, DIM, RED, broken_pipe_is_success, headline, plain, print_json};
 use crate::wire::date_and_time;
@@ -16,7 +16,7 @@ use crate::wire::date_and_time;
 const WIDTH: usize = 100;
 
 /// Shows a session.
-pub(super) fn show(arguments: &SessionsShowArguments) -> Result<Exit, Failure> {
+pub(super) fn show(arguments: &OneSessionArguments) -> Result<Exit, Failure> {
     let folder = named(arguments.id.as_deref())?;
     let summary = SessionSummary::read(&folder)
         .map_err(|error| Failure::new(format!("the session cannot be read: {error}")))?;

@@ -79,6 +79,9 @@ impl Decoder {
                 let plain = rest.bytes().position(is_special).unwrap_or(rest.len());
                 let Some((run, tail)) = rest.split_at_checked(plain) else { return };
                 page.push(run);
+                let shown = tail.bytes().position(|byte| !has_picture(byte)).unwrap_or(tail.len());
+                let Some((controls, tail)) = tail.split_at_checked(shown) else { return };
+                page.pictures(controls);
                 rest = tail;
             }
             let mut chars = rest.chars();
@@ -130,6 +133,19 @@ impl Decoder {
 /// Bytes that do not simply stand for themselves: controls but tab and line feed, and the lead byte of the C1 controls.
 fn is_special(byte: u8) -> bool {
     (byte < 0x20 && byte != b'\n' && byte != b'\t') || byte == 0x7F || byte == 0xC2
+}
+
+/// Controls that do nothing on a page, so that they are shown; binary output has long runs of them.
+fn has_picture(byte: u8) -> bool {
+    matches!(byte, 0..=0x06 | 0x0B..=0x0C | 0x0E..=0x1A | 0x1C..=0x1F | 0x7F)
+}
+
+/// U+2400 and on are the pictures of the controls: `␀` for NUL.
+fn picture(control: char) -> char {
+    match control {
+        '\u{7F}' => '\u{2421}',
+        _ => char::from_u32(0x2400 + u32::from(control)).unwrap_or(char::REPLACEMENT_CHARACTER),
+    }
 }
 
 /// The text as a terminal would show it: the last line is held back, since it may yet be overwritten.
@@ -197,15 +213,18 @@ impl Page {
             '\u{8}' => drop(self.line.pop()),
             '\u{7}' => {}
             '\n' | '\t' | ' '..='~' => self.push(c.encode_utf8(&mut [0; 4])),
-            // U+2400 and on are the pictures of the controls: `␀` for NUL.
-            '\0'..='\u{1F}' => {
-                let picture =
-                    char::from_u32(0x2400 + u32::from(c)).unwrap_or(char::REPLACEMENT_CHARACTER);
-                self.push(picture.encode_utf8(&mut [0; 4]));
-            }
-            '\u{7F}' => self.push("\u{2421}"),
+            '\0'..='\u{1F}' | '\u{7F}' => self.push(picture(c).encode_utf8(&mut [0; 4])),
             '\u{80}'..='\u{9F}' => self.push("\u{FFFD}"),
             _ => self.push(c.encode_utf8(&mut [0; 4])),
+        }
+    }
+
+    /// Takes a run of controls that [have a picture](has_picture), in portions of bounded size.
+    fn pictures(&mut self, controls: &str) {
+        let mut controls = controls.chars().map(picture).peekable();
+        while controls.peek().is_some() {
+            let portion: String = controls.by_ref().take(MAX_HELD_LINE / 4).collect();
+            self.push(&portion);
         }
     }
 

@@ -22,6 +22,13 @@ fn check(input: &[u8], expected: &str) {
 }
 
 #[test]
+fn controls_that_do_nothing_are_shown() {
+    check(b"a\0\x01\x7Fb\n", "a\u{2400}\u{2401}\u{2421}b\n");
+    check(b"old\r\0\0new\x0C\n", "\u{2400}\u{2400}new\u{240C}\n");
+    check(&[0; 10_000], &"\u{2400}".repeat(10_000));
+}
+
+#[test]
 fn plain_text_stays() {
     check(b"", "");
     check(b"one\ntwo\tthree\n\n", "one\ntwo\tthree\n\n");

@@ -9,6 +9,7 @@
 )]
 
 mod assembler;
+mod kit;
 mod normalize;
 mod request;
 mod round_trip;

@@ -4,11 +4,8 @@ use innerve_protocol::{LOST_RESULT, Message, RepairKind as Kind, normalize, vali
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use crate::kit::{assistant, call, image, messages, result, text, thinking, user};
 use crate::transcripts::{hostile, orderly};
-
-fn messages(value: Value) -> Vec<Message> {
-    serde_json::from_value(value).unwrap()
-}
 
 #[track_caller]
 fn check(before: Value, after: Value, kinds: &[(Kind, usize)]) {
@@ -27,34 +24,6 @@ fn check(before: Value, after: Value, kinds: &[(Kind, usize)]) {
 #[track_caller]
 fn check_untouched(transcript: Value) {
     check(transcript.clone(), transcript, &[]);
-}
-
-fn user(content: Value) -> Value {
-    json!({"role": "user", "content": content})
-}
-
-fn assistant(content: Value) -> Value {
-    json!({"role": "assistant", "content": content})
-}
-
-fn text(text: &str) -> Value {
-    json!({"type": "text", "text": text})
-}
-
-fn thinking() -> Value {
-    json!({"type": "thinking", "thinking": "hm", "signature": "sig"})
-}
-
-fn image() -> Value {
-    json!({"type": "image", "source": {"type": "url", "url": "http://x/y.png"}})
-}
-
-fn call(id: &str) -> Value {
-    json!({"type": "tool_use", "id": id, "name": "Read", "input": {}})
-}
-
-fn result(id: &str, text: &str) -> Value {
-    json!({"type": "tool_result", "tool_use_id": id, "content": text})
 }
 
 fn lost(id: &str) -> Value {

@@ -1,12 +1,13 @@
 //! The rules of a request, each broken alone, and the repairs that need the whole request.
 
 use innerve_protocol::{
-    Capabilities, RepairKind as Kind, Request, ViolationRule as Rule, normalize_request, validate,
-    validate_request,
+    Capabilities, RepairKind as Kind, Request, ToolDefinition, ViolationRule as Rule,
+    normalize_request, validate, validate_request,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use crate::kit;
 use crate::transcripts::hostile;
 
 fn capabilities() -> Capabilities {
@@ -64,6 +65,24 @@ fn a_good_request_breaks_no_rule() {
     check_good(json!({"tools": []}));
     check_good(json!({"thinking": {"type": "adaptive"}, "tool_choice": {"type": "any"}}));
     check_good(json!({"max_tokens": 0}));
+}
+
+#[test]
+fn a_tool_that_the_provider_runs_has_settings_and_no_schema() {
+    let search =
+        json!({"name": "web_search", "max_uses": 3, "type": "web_search_20250305"});
+    check_good(json!({"tools": [search]}));
+    let without_kind = json!({"tools": [{"name": "web_search"}]});
+    check(without_kind, &[Rule::SchemaNotObject], "input_schema");
+    let custom = json!({"tools": [{"name": "web_search", "type": "custom"}]});
+    check(custom, &[Rule::SchemaNotObject], "input_schema");
+
+    let settings = json!({"max_uses": 3}).as_object().unwrap().clone();
+    let made = ToolDefinition::server("web_search_20250305", "web_search", settings);
+    assert!(made.is_server_tool());
+    assert_eq!(serde_json::to_value(&made).unwrap(), search);
+    assert_eq!(serde_json::from_value::<ToolDefinition>(search).unwrap(), made);
+    assert!(!ToolDefinition::new("Read", "", json!({"type": "object"})).is_server_tool());
 }
 
 #[test]
@@ -145,8 +164,7 @@ fn an_open_server_tool_use_goes_on_with_nothing_but_results() {
         json!({"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}});
     let found =
         json!({"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []});
-    let call = json!({"type": "tool_use", "id": "a", "name": "Read", "input": {}});
-    let result = json!({"type": "tool_result", "tool_use_id": "a", "content": "x"});
+    let (call, result) = (kit::call("a"), kit::result("a", "x"));
     let talk = |first: Value, then: Value| {
         json!([
             {"role": "user", "content": "hi"},
@@ -189,9 +207,7 @@ fn thinking_fits_the_model_and_the_request() {
 
 #[test]
 fn thinking_that_was_switched_off_is_not_in_the_final_position() {
-    let thought = json!({"type": "thinking", "thinking": "hm", "signature": "sig"});
-    let call = json!({"type": "tool_use", "id": "a", "name": "Read", "input": {}});
-    let result = json!({"type": "tool_result", "tool_use_id": "a", "content": "x"});
+    let (thought, call, result) = (kit::thinking(), kit::call("a"), kit::result("a", "x"));
     let talk = |last: Value| {
         json!({"thinking": {"type": "disabled"}, "messages": [
             {"role": "user", "content": "hi"},
@@ -206,19 +222,18 @@ fn thinking_that_was_switched_off_is_not_in_the_final_position() {
 #[test]
 fn markers_of_all_parts_count_together() {
     let marked = |value: Value| with(value, "cache_control", marker());
-    let text = |text: &str| json!({"type": "text", "text": text});
     let fields = |automatic: Value| {
         json!({
             "tools": [marked(tool("A")), tool("B")],
-            "system": [marked(text("s"))],
-            "messages": [{"role": "user", "content": [marked(text("x")), marked(text("y"))]}],
+            "system": [marked(kit::text("s"))],
+            "messages": [{"role": "user", "content": [marked(kit::text("x")), marked(kit::text("y"))]}],
             "cache_control": automatic,
         })
     };
     check_good(fields(json!(null)));
     check(fields(marker()), &[Rule::TooManyCacheMarkers], "found 5");
     check(
-        json!({"system": [marked(text(" "))]}),
+        json!({"system": [marked(kit::text(" "))]}),
         &[Rule::BlankText, Rule::MarkerNotAllowed],
         "system.0",
     );
@@ -251,7 +266,7 @@ fn check_markers(fields: Value, kept: &[&str]) {
 #[test]
 fn tools_and_instructions_keep_their_last_marker() {
     let marked = |value: Value| with(value, "cache_control", marker());
-    let text = |text: &str| marked(json!({"type": "text", "text": text}));
+    let text = |text: &str| marked(kit::text(text));
     let messages = json!([
         {"role": "user", "content": [text("m1")]},
         {"role": "assistant", "content": [text("m2")]},

@@ -2,18 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use innerve_protocol::{Message, ViolationRule as Rule, validate};
+use innerve_protocol::{ViolationRule as Rule, validate};
 use proptest::{
     strategy::{Strategy as _, ValueTree as _},
     test_runner::TestRunner,
 };
 use serde_json::{Value, json};
 
+use crate::kit::{assistant, call, image, messages, result, text, thinking, user};
 use crate::transcripts::hostile;
-
-fn messages(value: Value) -> Vec<Message> {
-    serde_json::from_value(value).unwrap()
-}
 
 /// The transcript breaks exactly these rules, in these messages; the first text names what is given.
 #[track_caller]
@@ -30,34 +27,6 @@ fn check_good(transcript: Value) {
     assert_eq!(validate(&messages(transcript)), []);
 }
 
-fn user(content: Value) -> Value {
-    json!({"role": "user", "content": content})
-}
-
-fn assistant(content: Value) -> Value {
-    json!({"role": "assistant", "content": content})
-}
-
-fn text(text: &str) -> Value {
-    json!({"type": "text", "text": text})
-}
-
-fn thinking() -> Value {
-    json!({"type": "thinking", "thinking": "hm", "signature": "sig"})
-}
-
-fn image() -> Value {
-    json!({"type": "image", "source": {"type": "url", "url": "http://x/y.png"}})
-}
-
-fn call(id: &str) -> Value {
-    json!({"type": "tool_use", "id": id, "name": "Read", "input": {}})
-}
-
-fn result(id: &str) -> Value {
-    json!({"type": "tool_result", "tool_use_id": id, "content": "x"})
-}
-
 #[test]
 fn what_an_api_takes_breaks_no_rule() {
     check_good(json!([]));
@@ -66,14 +35,14 @@ fn what_an_api_takes_breaks_no_rule() {
     check_good(json!([
         user(json!("hi")),
         assistant(json!([thinking(), text("I look."), call("a")])),
-        user(json!([result("a"), text("?"), image()]))
+        user(json!([result("a", "x"), text("?"), image()]))
     ]));
     // The server merges adjacent messages of one role.
     check_good(json!([
         assistant(json!([call("a")])),
         assistant(json!([call("b")])),
-        user(json!([result("b")])),
-        user(json!([result("a")])),
+        user(json!([result("b", "x")])),
+        user(json!([result("a", "x")])),
         user(json!("go on")),
     ]));
     check_good(json!([
@@ -99,7 +68,7 @@ fn a_tool_use_needs_a_result_in_the_next_message() {
             call,
             user(json!("hi")),
             assistant(json!("x")),
-            user(json!([result("a"), result("b")]))
+            user(json!([result("a", "x"), result("b", "x")]))
         ]),
         &[(Rule::UnansweredToolUse, 0), (Rule::OrphanToolResult, 3), (Rule::OrphanToolResult, 3)],
         named,
@@ -117,7 +86,7 @@ fn an_unanswered_tool_use_is_reported_for_the_message_before_the_answer() {
 fn results_come_before_everything_else() {
     for other in [text("x"), image(), json!({"type": "document", "source": {}})] {
         check(
-            json!([assistant(json!([call("a")])), user(json!([other, result("a")]))]),
+            json!([assistant(json!([call("a")])), user(json!([other, result("a", "x")]))]),
             &[(Rule::ResultNotFirst, 1)],
             "messages.1: ",
         );
@@ -127,7 +96,7 @@ fn results_come_before_everything_else() {
 #[test]
 fn a_result_needs_a_tool_use_in_the_message_before() {
     check(
-        json!([user(json!([result("a")]))]),
+        json!([user(json!([result("a", "x")]))]),
         &[(Rule::OrphanToolResult, 0)],
         "unexpected `tool_use_id` found in `tool_result` blocks: a.",
     );
@@ -138,9 +107,9 @@ fn ids_are_unique_in_the_whole_transcript() {
     check(
         json!([
             assistant(json!([call("a")])),
-            user(json!([result("a")])),
+            user(json!([result("a", "x")])),
             assistant(json!([call("a")])),
-            user(json!([result("a")])),
+            user(json!([result("a", "x")])),
         ]),
         &[(Rule::DuplicateToolUseId, 2)],
         "messages.2: `tool_use` ids must be unique",
@@ -152,7 +121,7 @@ fn a_tool_use_has_one_result() {
     check(
         json!([
             assistant(json!([call("a")])),
-            user(json!([result("a"), result("a"), result("a")]))
+            user(json!([result("a", "x"), result("a", "x"), result("a", "x")]))
         ]),
         &[(Rule::DuplicateToolResult, 1)],
         "multiple `tool_result` blocks with id: a",
@@ -164,7 +133,7 @@ fn ids_and_names_are_plain_and_inputs_are_objects() {
     let named = |id: &str, name: &str, input: Value| {
         json!([
             assistant(json!([{"type": "tool_use", "id": id, "name": name, "input": input}])),
-            user(json!([result(id)])),
+            user(json!([result(id, "x")])),
         ])
     };
     for id in ["", "a b", "a.b", "ü"] {
@@ -247,7 +216,7 @@ fn blocks_keep_to_their_roles() {
             json!([assistant(json!([image()]))]),
             "`image` blocks are not permitted in assistant messages",
         ),
-        (json!([assistant(json!([result("a")]))]), "`tool_result` blocks"),
+        (json!([assistant(json!([result("a", "x")]))]), "`tool_result` blocks"),
         (
             json!([user(json!([{"type": "tool_reference", "tool_name": "Read"}]))]),
             "`tool_reference`",
@@ -255,7 +224,7 @@ fn blocks_keep_to_their_roles() {
     ] {
         check(transcript, &[(Rule::MisplacedBlock, 0)], named);
     }
-    for inner in [call("b"), result("b"), thinking()] {
+    for inner in [call("b"), result("b", "x"), thinking()] {
         let outer = json!({"type": "tool_result", "tool_use_id": "a", "content": [inner]});
         check(
             json!([assistant(json!([call("a")])), user(json!([outer]))]),

@@ -87,28 +87,6 @@ fn every_line_is_answered_in_order_valid_or_not() {
 }
 
 #[test]
-fn an_answer_is_flushed_before_the_next_line_is_read() {
-    let world = World::new();
-    let mut run = world
-        .innerve(["analyze", "--jsonl"])
-        .input("{\"id\":1,\"command\":\"ls\"}\n")
-        .with_open_input()
-        .start();
-    run.wait_for_line("the first answer", |line| line["id"] == 1);
-    let stdin = run.say("{\"id\":2,\"command\":\"ls\"}\n");
-    run.wait_for_line("the second answer", |line| line["id"] == 2);
-    drop(stdin);
-    run.end().exits(0);
-}
-
-#[test]
-fn nothing_in_gives_nothing_out() {
-    let ended = lines("");
-    ended.exits(0);
-    assert_eq!(ended.stdout(), "");
-}
-
-#[test]
 fn a_line_of_ten_megabytes_is_answered_as_opaque() {
     let command = format!("echo {}", "x ".repeat(5_000_000));
     let answer = analyze(&command);

@@ -151,13 +151,6 @@ fn what_is_not_valid_is_answered_with_an_error_and_the_run_goes_on() {
 }
 
 #[test]
-fn nothing_in_gives_nothing_out() {
-    let ended = lines("");
-    ended.exits(0);
-    assert_eq!(ended.stdout(), "");
-}
-
-#[test]
 fn a_line_of_a_megabyte_is_answered() {
     let command = format!("echo {}", "x".repeat(1_000_000));
     let answers = ask(&[json!({ "id": 1, "input": { "command": command }, "settings": [] })]);

@@ -18,6 +18,7 @@ mod headless;
 mod hooks;
 mod house;
 mod interrupts;
+mod json_lines;
 mod kills;
 mod mcp;
 mod mcp_serve;

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use innerve_tests::{Terminal, Wire, World, npm_programs, pypi_programs, python_server, reply};
+use innerve_tests::{
+    ModelServer, Reply, Terminal, Wire, World, npm_programs, pypi_programs, python_server, reply,
+};
 use serde_json::{Value, json};
 
 /// The value of `--mcp-config` for test servers in these modes.
@@ -15,6 +17,25 @@ fn python(servers: &[(&str, &str)]) -> Option<String> {
     });
     let entries: serde_json::Map<String, Value> = entries.collect();
     Some(json!({ "mcpServers": entries }).to_string())
+}
+
+/// What tells the program to search for tools instead of sending them all.
+const SEARCHED: [&str; 2] = ["--tool-search", "on"];
+
+/// A run with a test server in this mode, whose tools may be used, and a model that replies so.
+fn run<const N: usize>(
+    world: &World,
+    wire: Wire,
+    (name, mode): (&str, &str),
+    flags: [&str; N],
+    script: impl IntoIterator<Item = Reply>,
+) -> Option<ModelServer> {
+    let config = python(&[(name, mode)])?;
+    let model = world.model(wire, script);
+    let innerve = world.innerve(["run", "go", "--mcp-config", &config]);
+    let innerve = innerve.args(["--allow", &format!("mcp__{name}")]).args(flags);
+    innerve.model(&model).run().exits(0);
+    Some(model)
 }
 
 /// Servers that others wrote: two from npm, one from PyPI.
@@ -103,17 +124,14 @@ fn a_server_that_never_answers_holds_nobody_up() {
 #[test]
 fn a_search_waits_for_a_server_that_is_still_starting() {
     let world = World::new();
-    let Some(config) = python(&[("late", "slow")]) else { return };
-    let model = world.model(
-        Wire::Anthropic,
-        [
-            reply().uses("ToolSearch", json!({ "query": "select:mcp__late__echo" })),
-            reply().uses("mcp__late__echo", json!({ "message": "hello" })),
-            reply().text("Done."),
-        ],
-    );
-    let ended = world.innerve(["run", "go", "--mcp-config", &config, "--allow", "mcp__late"]);
-    ended.model(&model).run().exits(0);
+    let script = [
+        reply().uses("ToolSearch", json!({ "query": "select:mcp__late__echo" })),
+        reply().uses("mcp__late__echo", json!({ "message": "hello" })),
+        reply().text("Done."),
+    ];
+    let Some(model) = run(&world, Wire::Anthropic, ("late", "slow"), [], script) else {
+        return;
+    };
     assert!(!tool_names(&model.request(0).body).contains(&"mcp__late__echo".to_owned()));
     assert_eq!(model.request(2).result_texts(), ["hello"]);
 }
@@ -121,19 +139,16 @@ fn a_search_waits_for_a_server_that_is_still_starting() {
 #[test]
 fn i12_a_server_that_joins_or_leaves_changes_no_byte_of_the_built_in_tools() {
     let world = World::new();
-    let Some(config) = python(&[("late", "slow")]) else { return };
-    let flags = ["--mcp-config", &config, "--allow", "mcp__late"];
-    let model = world.model(
-        Wire::Anthropic,
-        [
-            reply().uses("ToolSearch", json!({ "query": "mcp__late" })),
-            reply().uses("mcp__late__grow", json!({})),
-            reply().uses("ToolSearch", json!({ "query": "select:mcp__late__grown" })),
-            reply().uses("mcp__late__die", json!({})),
-            reply().text("Done."),
-        ],
-    );
-    world.innerve(["run", "go"]).args(flags).model(&model).run().exits(0);
+    let script = [
+        reply().uses("ToolSearch", json!({ "query": "mcp__late" })),
+        reply().uses("mcp__late__grow", json!({})),
+        reply().uses("ToolSearch", json!({ "query": "select:mcp__late__grown" })),
+        reply().uses("mcp__late__die", json!({})),
+        reply().text("Done."),
+    ];
+    let Some(model) = run(&world, Wire::Anthropic, ("late", "slow"), [], script) else {
+        return;
+    };
     let builtins = |index: usize| {
         let raw = model.request(index).raw;
         let tools = raw.split_once("\"tools\":[").unwrap().1;
@@ -205,28 +220,16 @@ fn each_server_is_listed_with_its_problem_and_its_mend() {
 #[test]
 fn an_unloaded_tool_that_is_called_with_guessed_input_is_answered_with_the_way_to_load_it() {
     let world = World::new();
-    let Some(config) = python(&[("s", "good")]) else { return };
-    let model = world.model(
-        Wire::Anthropic,
-        [
-            reply().uses("ToolSearch", json!({ "query": "select:mcp__s__fail" })),
-            reply()
-                .uses("mcp__s__large", json!({ "size": "5" }))
-                .uses("mcp__s__echo", json!({ "message": "fits by chance" })),
-            reply().text("Done."),
-        ],
-    );
-    let ended = world.innerve([
-        "run",
-        "go",
-        "--mcp-config",
-        &config,
-        "--allow",
-        "mcp__s",
-        "--tool-search",
-        "on",
-    ]);
-    ended.model(&model).run().exits(0);
+    let script = [
+        reply().uses("ToolSearch", json!({ "query": "select:mcp__s__fail" })),
+        reply()
+            .uses("mcp__s__large", json!({ "size": "5" }))
+            .uses("mcp__s__echo", json!({ "message": "fits by chance" })),
+        reply().text("Done."),
+    ];
+    let Some(model) = run(&world, Wire::Anthropic, ("s", "good"), SEARCHED, script) else {
+        return;
+    };
     let texts = model.request(2).result_texts();
     assert!(
         texts[0].contains("ToolSearch") && texts[0].contains("select:mcp__s__large"),
@@ -238,16 +241,13 @@ fn an_unloaded_tool_that_is_called_with_guessed_input_is_answered_with_the_way_t
 #[test]
 fn deferred_tools_are_marked_on_the_wire_and_announced_by_name() {
     let world = World::new();
-    let Some(config) = python(&[("s", "good")]) else { return };
-    let model = world.model(
-        Wire::Anthropic,
-        [
-            reply().uses("ToolSearch", json!({ "query": "echo message", "max_results": 1 })),
-            reply().text("Done."),
-        ],
-    );
-    let ended = world.innerve(["run", "go", "--mcp-config", &config, "--tool-search", "on"]);
-    ended.model(&model).run().exits(0);
+    let script = [
+        reply().uses("ToolSearch", json!({ "query": "echo message", "max_results": 1 })),
+        reply().text("Done."),
+    ];
+    let Some(model) = run(&world, Wire::Anthropic, ("s", "good"), SEARCHED, script) else {
+        return;
+    };
     let body = model.request(1).body;
     for tool in body["tools"].as_array().unwrap() {
         let name = tool["name"].as_str().unwrap();
@@ -270,26 +270,14 @@ fn deferred_tools_are_marked_on_the_wire_and_announced_by_name() {
 #[test]
 fn a_provider_without_references_gets_what_was_found_in_words_and_as_a_tool() {
     let world = World::new();
-    let Some(config) = python(&[("s", "good")]) else { return };
-    let model = world.model(
-        Wire::OpenAi,
-        [
-            reply().uses("ToolSearch", json!({ "query": "select:mcp__s__echo" })),
-            reply().uses("mcp__s__echo", json!({ "message": "x" })),
-            reply().text("Done."),
-        ],
-    );
-    let ended = world.innerve([
-        "run",
-        "go",
-        "--mcp-config",
-        &config,
-        "--allow",
-        "mcp__s",
-        "--tool-search",
-        "on",
-    ]);
-    ended.model(&model).run().exits(0);
+    let script = [
+        reply().uses("ToolSearch", json!({ "query": "select:mcp__s__echo" })),
+        reply().uses("mcp__s__echo", json!({ "message": "x" })),
+        reply().text("Done."),
+    ];
+    let Some(model) = run(&world, Wire::OpenAi, ("s", "good"), SEARCHED, script) else {
+        return;
+    };
     let (first, second) = (tool_names(&model.request(0).body), tool_names(&model.request(1).body));
     assert!(!first.iter().any(|name| name.starts_with("mcp__")), "{first:?}");
     assert_eq!(second[..first.len()], first[..], "what was sent before stays a prefix");
@@ -327,17 +315,14 @@ fn what_was_found_is_known_after_a_resume() {
 #[test]
 fn a_large_result_is_a_file_and_no_error() {
     let world = World::new();
-    let Some(config) = python(&[("s", "good")]) else { return };
-    let model = world.model(
-        Wire::Anthropic,
-        [
-            reply().uses("ToolSearch", json!({ "query": "select:mcp__s__large" })),
-            reply().uses("mcp__s__large", json!({ "size": 300_000 })),
-            reply().text("Done."),
-        ],
-    );
-    let ended = world.innerve(["run", "go", "--mcp-config", &config, "--allow", "mcp__s"]);
-    ended.model(&model).run().exits(0);
+    let script = [
+        reply().uses("ToolSearch", json!({ "query": "select:mcp__s__large" })),
+        reply().uses("mcp__s__large", json!({ "size": 300_000 })),
+        reply().text("Done."),
+    ];
+    let Some(model) = run(&world, Wire::Anthropic, ("s", "good"), [], script) else {
+        return;
+    };
     let result = model.request(2).results().remove(0);
     assert!(!result.failed(), "{result:?}");
     let words = result.content.plain_text();

@@ -171,6 +171,28 @@ fn a_conversation_that_does_not_fit_is_compacted_and_the_task_is_done() {
 }
 
 #[test]
+fn a_told_context_window_says_when_to_compact_and_how_long_an_answer_may_be() {
+    for wire in Wire::BOTH {
+        let world = World::new();
+        world.write("a.txt", &"a line of some ordinary text\n".repeat(1_000));
+        let read = json!({ "file_path": "a.txt" });
+        let model = world.model(
+            wire,
+            [reply().uses("Read", read), reply().text("SUMMARY"), reply().text("Done.")],
+        );
+        let ended = world.innerve(["run", "go", "--context-window", "12000"]).model(&model).run();
+        ended.exits(0).complains(["the conversation was compacted"]);
+        assert_eq!(ended.stdout(), "Done.\n", "{wire:?}");
+        for seen in model.seen() {
+            let limit = ["max_tokens", "max_completion_tokens"]
+                .iter()
+                .find_map(|field| seen.body[*field].as_u64());
+            assert!(limit.is_some_and(|limit| limit <= 3_000), "{wire:?}: {limit:?}");
+        }
+    }
+}
+
+#[test]
 fn a_wrong_key_is_told_with_the_variable_to_set_and_is_never_printed() {
     for (wire, variable) in
         [(Wire::Anthropic, "ANTHROPIC_API_KEY"), (Wire::OpenAi, "OPENAI_API_KEY")]

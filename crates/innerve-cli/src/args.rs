@@ -131,6 +131,10 @@ pub(crate) struct ModelArguments {
     /// The server's address; default: `ANTHROPIC_BASE_URL`, `OPENAI_BASE_URL` or the provider's own.
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
+    /// Tokens that the model takes, input and output together; default: as publicly known, 200,000 for an unknown model
+    /// behind the Anthropic format, 128,000 behind the OpenAI format.
+    #[arg(long, env = "INNERVE_CONTEXT_WINDOW", value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(8_192..))]
+    pub(crate) context_window: Option<u64>,
     /// Records what the model says, for `--replay`.
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,

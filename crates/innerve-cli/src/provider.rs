@@ -8,6 +8,7 @@ use std::sync::Arc;
 use innerve_agent::ToolSearchMode;
 use innerve_model::{
     Anthropic, Dialect, Endpoint, Model, OpenAi, Record, Recording, Replay, RetryPolicy, Retrying,
+    Windowed,
 };
 
 use crate::args::{ModelArguments, ProviderName};
@@ -36,7 +37,7 @@ pub(crate) enum Connection {
 /// Chooses by flags and environment; `None` if nothing says who should answer.
 pub(crate) fn choose(arguments: &ModelArguments) -> Result<Option<Chosen>, Failure> {
     let Some(connection) = connect(arguments)? else { return Ok(None) };
-    let chosen = match connection {
+    let mut chosen = match connection {
         Connection::Anthropic { model, name } => {
             Chosen { model: Arc::new(Retrying::new(model).policy(retries(arguments))), name }
         }
@@ -48,6 +49,9 @@ pub(crate) fn choose(arguments: &ModelArguments) -> Result<Option<Chosen>, Failu
             Chosen { model: Arc::new(Replay::new(recording)), name }
         }
     };
+    if let Some(tokens) = arguments.context_window {
+        chosen.model = Arc::new(Windowed::new(chosen.model, tokens));
+    }
     match &arguments.record {
         None => Ok(Some(chosen)),
         Some(path) => {

@@ -22,6 +22,7 @@ mod openai;
 mod replay;
 #[cfg(feature = "retry")]
 mod retry;
+mod window;
 
 #[cfg(feature = "anthropic")]
 pub use anthropic::Anthropic;
@@ -36,3 +37,4 @@ pub use openai::{Dialect, OpenAi};
 pub use replay::{Record, Recording, Replay};
 #[cfg(feature = "retry")]
 pub use retry::{Pace, RetryPolicy, Retrying};
+pub use window::Windowed;

@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use innerve_permission::Preview;
 use innerve_protocol::ToolUseId;
@@ -14,6 +15,9 @@ use innerve_tool::port::{
 };
 
 use crate::code;
+
+/// How long a change of one file may take.
+pub(crate) const CHANGE_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// Says which files must not be shown, not even by name: those that a deny rule covers. Paths are absolute.
 pub type Hidden = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
@@ -68,19 +72,19 @@ impl FileAccess {
         FileLock(lock.lock_owned().await)
     }
 
-    /// Writes a file that was `before` and shall be `after`, noting it first; gives back what is now known of it.
-    pub(crate) async fn replace(
+    /// Makes a change of a file, noting it first; gives back what is now known of the file.
+    pub(crate) async fn make(
         &self,
         path: &Path,
         tool_use_id: &ToolUseId,
-        before: Option<Vec<u8>>,
-        after: &[u8],
+        change: Change,
     ) -> Result<ReadRecord, ToolError> {
+        let Change { before, after } = change;
         let condition = match &before {
             Some(before) => WriteCondition::Unchanged(content_hash(before)),
             None => WriteCondition::New,
         };
-        let after_hash = content_hash(after);
+        let after_hash = content_hash(&after);
         if let Some(journal) = &self.journal {
             let change = FileChange {
                 tool_use_id: tool_use_id.clone(),
@@ -96,7 +100,7 @@ impl FileAccess {
                 ToolError::io(&what, &error)
             })?;
         }
-        if let Err(error) = self.files.write(path, after, condition).await {
+        if let Err(error) = self.files.write(path, &after, condition).await {
             return Err(not_written(path, &error));
         }
         let modified = self.files.metadata(path).await.ok().and_then(|meta| meta.modified);
@@ -132,25 +136,43 @@ pub(crate) fn stale(path: &Path) -> ToolError {
     )
 }
 
-/// Content before and after of what a person saw and approved; the write itself checks that the file is still what they
-/// saw.
-pub(crate) fn approved(
-    preview: Preview,
-    path: &Path,
-) -> Result<(Option<Vec<u8>>, Vec<u8>), ToolError> {
-    let Preview { path: approved_path, before, after, base_hash } = preview;
-    if approved_path != path {
-        let message = format!(
-            "the approval is for `{}`, not for `{}`",
-            approved_path.display(),
-            path.display()
-        );
-        return Err(ToolError::invalid(message));
+/// What a file holds before and after it is changed.
+#[derive(Debug)]
+pub(crate) struct Change {
+    /// `None` if there is no such file yet.
+    pub(crate) before: Option<Vec<u8>>,
+    pub(crate) after: Vec<u8>,
+}
+
+impl Change {
+    /// What a person saw and approved; the write itself checks that the file is still what they saw.
+    pub(crate) fn approved(preview: Preview, path: &Path) -> Result<Self, ToolError> {
+        let Preview { path: approved_path, before, after, base_hash } = preview;
+        if approved_path != path {
+            let message = format!(
+                "the approval is for `{}`, not for `{}`",
+                approved_path.display(),
+                path.display()
+            );
+            return Err(ToolError::invalid(message));
+        }
+        let change = Self { before, after };
+        if change.base_hash() != base_hash {
+            return Err(stale(path));
+        }
+        Ok(change)
     }
-    if before.as_deref().map(content_hash).unwrap_or_default() != base_hash {
-        return Err(stale(path));
+
+    /// What a person is shown before they approve it.
+    pub(crate) fn preview(self, path: PathBuf) -> Preview {
+        let base_hash = self.base_hash();
+        let Self { before, after } = self;
+        Preview { path, before, after, base_hash }
     }
-    Ok((before, after))
+
+    fn base_hash(&self) -> String {
+        self.before.as_deref().map(content_hash).unwrap_or_default()
+    }
 }
 
 /// Refuses what is no regular file.

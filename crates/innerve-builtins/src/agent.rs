@@ -282,8 +282,7 @@ impl Tool for AgentTool {
     }
 
     fn facts(&self, input: &Value, _context: &CallContext, place: Place<'_>) -> CallFacts {
-        facts::from_call(self.name(), input, place)
-            .unwrap_or_else(|| CallFacts::new(self.name(), input.clone()))
+        facts::from_call_or_strict(self.name(), input, place)
     }
 
     fn classifier_input(&self, input: &AgentInput) -> String {

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::access::{FileAccess, content_hash, regular, stale};
+use crate::access::{CHANGE_TIMEOUT, Change, FileAccess, content_hash, regular, stale};
 use crate::diff::Diff;
 use crate::text::{Document, count_lines};
 use crate::{code, paths};
@@ -80,8 +80,7 @@ pub struct EditOutput {
 
 /// What an edit will do.
 pub(crate) struct Plan {
-    pub(crate) before: Option<Vec<u8>>,
-    pub(crate) after: Vec<u8>,
+    pub(crate) change: Change,
     pub(crate) replacements: usize,
     pub(crate) matched: MatchKind,
 }
@@ -212,28 +211,21 @@ impl EditTool {
         plan: Plan,
         context: &CallContext<()>,
     ) -> Result<EditOutput, ToolError> {
-        let diff = Diff::between(plan.before.as_deref().unwrap_or_default(), &plan.after);
-        let created = plan.before.is_none();
-        let known = self.access.ledger.get(&path);
-        let before_lines =
-            plan.before.as_deref().map(|before| count_lines(&String::from_utf8_lossy(before)));
-        let mut record =
-            self.access.replace(&path, &context.tool_use_id, plan.before, &plan.after).await?;
-        record.lines = lines_known(known, before_lines, &plan.after);
+        let Plan { change, replacements, matched } = plan;
+        let diff = Diff::between(change.before.as_deref().unwrap_or_default(), &change.after);
+        let created = change.before.is_none();
+        let lines = lines_known(self.access.ledger.get(&path), &change);
+        let mut record = self.access.make(&path, &context.tool_use_id, change).await?;
+        record.lines = lines;
         self.access.ledger.record(&path, record);
-        Ok(EditOutput {
-            file_path: path,
-            created,
-            replacements: plan.replacements,
-            matched: plan.matched,
-            diff,
-        })
+        Ok(EditOutput { file_path: path, created, replacements, matched, diff })
     }
 }
 
 /// The lines that the agent knows after its own change: all, if it knew all before or made the file.
-fn lines_known(known: Option<ReadRecord>, before: Option<u64>, after: &[u8]) -> (u64, u64) {
-    let total = count_lines(&String::from_utf8_lossy(after));
+fn lines_known(known: Option<ReadRecord>, change: &Change) -> (u64, u64) {
+    let lines = |content: &[u8]| count_lines(&String::from_utf8_lossy(content));
+    let (before, total) = (change.before.as_deref().map(lines), lines(&change.after));
     match (known, before) {
         (Some(record), Some(before)) if record.lines.0 > 1 || record.lines.1 < before => {
             (record.lines.0, record.lines.1.min(total))
@@ -308,8 +300,7 @@ impl Tool for EditTool {
     }
 
     fn facts(&self, input: &Value, _context: &CallContext, place: Place<'_>) -> CallFacts {
-        facts::from_call(self.name(), input, place)
-            .unwrap_or_else(|| CallFacts::new(self.name(), input.clone()))
+        facts::from_call_or_strict(self.name(), input, place)
     }
 
     async fn preview(
@@ -320,8 +311,7 @@ impl Tool for EditTool {
         check_input(input)?;
         let path = paths::checked(&input.file_path, context)?;
         let plan = self.plan(&path, input, &context.cwd).await?;
-        let base_hash = plan.before.as_deref().map(content_hash).unwrap_or_default();
-        Ok(Some(Preview { path, before: plan.before, after: plan.after, base_hash }))
+        Ok(Some(plan.change.preview(path)))
     }
 
     fn classifier_input(&self, input: &EditInput) -> String {
@@ -333,6 +323,6 @@ impl Tool for EditTool {
     }
 
     fn timeout(&self, _input: &EditInput) -> Option<Duration> {
-        Some(Duration::from_mins(2))
+        Some(CHANGE_TIMEOUT)
     }
 }

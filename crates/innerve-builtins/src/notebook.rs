@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::access::{FileAccess, approved, content_hash};
+use crate::access::{CHANGE_TIMEOUT, Change, FileAccess};
 use crate::diff::Diff;
 use crate::edit::{EditTool, MatchKind, Plan};
 use crate::text::Document;
@@ -129,9 +129,7 @@ impl NotebookEditTool {
         })?;
         let ending = document.line_ending(&(0..document.text.len()));
         let changes = [(range, ending.apply(&new))];
-        let after = document.splice(&changes);
-        let before = Some(document.into_raw());
-        Ok((Plan { before, after, replacements: 1, matched: MatchKind::Exact }, name))
+        Ok((Plan::splice(document, &changes, MatchKind::Exact), name))
     }
 }
 
@@ -197,10 +195,10 @@ impl Tool for NotebookEditTool {
         let _lock = self.edit.access.lock(&path).await;
         let (plan, cell_id) = match approval {
             Some(preview) => {
-                let (before, after) = approved(preview, &path)?;
-                let text = Document::new(before.clone().unwrap_or_default()).text;
+                let approved = Change::approved(preview, &path)?;
+                let text = Document::new(approved.before.clone().unwrap_or_default()).text;
                 let (_, name) = change(&text, &input)?;
-                (Plan { before, after, replacements: 1, matched: MatchKind::Exact }, name)
+                (Plan { change: approved, replacements: 1, matched: MatchKind::Exact }, name)
             }
             None => self.plan(&path, &input, &context.cwd).await?,
         };
@@ -241,8 +239,7 @@ impl Tool for NotebookEditTool {
     }
 
     fn facts(&self, input: &Value, _context: &CallContext, place: Place<'_>) -> CallFacts {
-        facts::from_call(self.name(), input, place)
-            .unwrap_or_else(|| CallFacts::new(self.name(), input.clone()))
+        facts::from_call_or_strict(self.name(), input, place)
     }
 
     async fn preview(
@@ -252,8 +249,7 @@ impl Tool for NotebookEditTool {
     ) -> Result<Option<Preview>, ToolError> {
         let path = paths::checked(&input.notebook_path, context)?;
         let (plan, _) = self.plan(&path, input, &context.cwd).await?;
-        let base_hash = plan.before.as_deref().map(content_hash).unwrap_or_default();
-        Ok(Some(Preview { path, before: plan.before, after: plan.after, base_hash }))
+        Ok(Some(plan.change.preview(path)))
     }
 
     fn should_defer(&self) -> bool {
@@ -269,6 +265,6 @@ impl Tool for NotebookEditTool {
     }
 
     fn timeout(&self, _input: &NotebookEditInput) -> Option<Duration> {
-        Some(Duration::from_mins(2))
+        Some(CHANGE_TIMEOUT)
     }
 }

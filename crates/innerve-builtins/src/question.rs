@@ -157,8 +157,7 @@ impl Tool for AskUserQuestionTool {
     }
 
     fn facts(&self, input: &Value, _context: &CallContext, place: Place<'_>) -> CallFacts {
-        facts::from_call(self.name(), input, place)
-            .unwrap_or_else(|| CallFacts::new(self.name(), input.clone()))
+        facts::from_call_or_strict(self.name(), input, place)
     }
 
     fn requires_user_interaction(&self) -> bool {

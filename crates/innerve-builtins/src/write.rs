@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::access::{FileAccess, approved as approved_content, content_hash, regular, stale};
+use crate::access::{CHANGE_TIMEOUT, Change, FileAccess, content_hash, regular, stale};
 use crate::diff::Diff;
 use crate::text::{Document, LineEnding, count_lines, with_line_feeds};
 use crate::{code, paths};
@@ -57,18 +57,14 @@ impl WriteTool {
     }
 
     /// Makes all checks and gives the content before and after.
-    async fn plan(
-        &self,
-        path: &Path,
-        content: &str,
-    ) -> Result<(Option<Vec<u8>>, Vec<u8>), ToolError> {
+    async fn plan(&self, path: &Path, content: &str) -> Result<Change, ToolError> {
         let broken = |error: io::Error| {
             ToolError::io(&format!("`{}` cannot be read", path.display()), &error)
         };
         let meta = match self.access.files.metadata(path).await {
             Ok(meta) => meta,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok((None, content.as_bytes().to_vec()));
+                return Ok(Change { before: None, after: content.as_bytes().to_vec() });
             }
             Err(error) => return Err(broken(error)),
         };
@@ -99,7 +95,7 @@ impl WriteTool {
                 document.encoding().file(&ending.apply(&with_line_feeds(content)))
             }
         };
-        Ok((Some(document.into_raw()), after))
+        Ok(Change { before: Some(document.into_raw()), after })
     }
 }
 
@@ -130,17 +126,17 @@ impl Tool for WriteTool {
     ) -> Result<ToolOutput<WriteOutput>, ToolError> {
         let path = paths::checked(&input.file_path, &context)?;
         let _lock = self.access.lock(&path).await;
-        let (before, after) = match approved {
-            Some(preview) => approved_content(preview, &path)?,
+        let change = match approved {
+            Some(preview) => Change::approved(preview, &path)?,
             None => self.plan(&path, &input.content).await?,
         };
-        let created = before.is_none();
-        let diff = match &before {
-            Some(before) => Diff::between(before, &after),
+        let created = change.before.is_none();
+        let diff = match &change.before {
+            Some(before) => Diff::between(before, &change.after),
             None => Diff::default(),
         };
         let lines = count_lines(&input.content);
-        let mut record = self.access.replace(&path, &context.tool_use_id, before, &after).await?;
+        let mut record = self.access.make(&path, &context.tool_use_id, change).await?;
         record.lines = (1, lines);
         self.access.ledger.record(&path, record);
         Ok(ToolOutput::new(WriteOutput { file_path: path, created, lines, diff }))
@@ -165,8 +161,7 @@ impl Tool for WriteTool {
     }
 
     fn facts(&self, input: &Value, _context: &CallContext, place: Place<'_>) -> CallFacts {
-        facts::from_call(self.name(), input, place)
-            .unwrap_or_else(|| CallFacts::new(self.name(), input.clone()))
+        facts::from_call_or_strict(self.name(), input, place)
     }
 
     async fn preview(
@@ -175,9 +170,8 @@ impl Tool for WriteTool {
         context: &CallContext,
     ) -> Result<Option<Preview>, ToolError> {
         let path = paths::checked(&input.file_path, context)?;
-        let (before, after) = self.plan(&path, &input.content).await?;
-        let base_hash = before.as_deref().map(content_hash).unwrap_or_default();
-        Ok(Some(Preview { path, before, after, base_hash }))
+        let change = self.plan(&path, &input.content).await?;
+        Ok(Some(change.preview(path)))
     }
 
     fn classifier_input(&self, input: &WriteInput) -> String {
@@ -185,6 +179,6 @@ impl Tool for WriteTool {
     }
 
     fn timeout(&self, _input: &WriteInput) -> Option<Duration> {
-        Some(Duration::from_mins(2))
+        Some(CHANGE_TIMEOUT)
     }
 }

@@ -1,8 +1,8 @@
 //! The engine's word on tool uses that another agent made, or that were made in the past.
 
-use innerve_permission::facts::from_call;
+use innerve_permission::facts::from_call_or_strict;
 use innerve_permission::{
-    CallFacts, Decision, PathFacts, Place, Policy, Resolution, Verdict, Voices, resolve,
+    Decision, PathFacts, Place, Policy, Resolution, Verdict, Voices, resolve,
 };
 use serde_json::Value;
 
@@ -15,9 +15,7 @@ pub(crate) fn judge(
     input: &Value,
 ) -> Resolution {
     let place = Place { cwd: &policy.cwd, home: &policy.home, disk };
-    let facts =
-        from_call(tool, input, place).unwrap_or_else(|| CallFacts::new(tool, input.clone()));
-    resolve(policy, &facts, &Voices::default())
+    resolve(policy, &from_call_or_strict(tool, input, place), &Voices::default())
 }
 
 /// The name of a verdict in JSON and in files of cases.

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::paths::{lexical, windows};
 use crate::{PathFacts, PathStyle};
 
-pub use calls::{from_call, secrets_among};
+pub use calls::{from_call, from_call_or_strict, secrets_among};
 pub use effects::{Effect, EffectSet};
 pub use hosts::host as host_of;
 pub use innerve_bash::is_secret_path;

@@ -10,7 +10,7 @@ use innerve_tool::port::{ExitStatus, FileKind, OutputSink, ProcessRequest, StdSt
 use innerve_tool::{CallContext, ToolError, ToolOutput};
 
 use super::{BashInput, BashOutput, BashProgress, BashTool, environment};
-use crate::access::{FileAccess, approved, content_hash};
+use crate::access::{Change, FileAccess, content_hash};
 use crate::{code, paths};
 
 /// A larger file is not shown beforehand, nor is a larger result.
@@ -110,8 +110,7 @@ impl BashTool {
         }
         let Ok(before) = files.files.read(&path, MAX_BYTES).await else { return Ok(None) };
         let Some(after) = self.run_sed(&sed, &before, context).await else { return Ok(None) };
-        let base_hash = content_hash(&before);
-        Ok(Some(Preview { path, before: Some(before), after, base_hash }))
+        Ok(Some(Change { before: Some(before), after }.preview(path)))
     }
 
     /// Runs sed on a copy, from which it can reach nothing else; `None` if it fails, even in part.
@@ -188,15 +187,14 @@ async fn replace(
     context: &CallContext<BashProgress>,
 ) -> Result<PathBuf, ToolError> {
     let _lock = files.lock(path).await;
-    let (before, after) = approved(preview, path)?;
-    if before.is_none() {
+    let change = Change::approved(preview, path)?;
+    let Some(before) = &change.before else {
         return Err(ToolError::new(code::STALE, format!("`{}` does not exist", path.display())));
-    }
-    let known = files.ledger.get(path);
-    let was = before.as_deref().map(content_hash);
-    let mut record = files.replace(path, &context.tool_use_id, before, &after).await?;
+    };
+    let (known, was) = (files.ledger.get(path), content_hash(before));
+    let mut record = files.make(path, &context.tool_use_id, change).await?;
     // Who knew the file knows what was made of it; who did not has not read it now.
-    match known.filter(|known| Some(&known.content_hash) == was.as_ref()) {
+    match known.filter(|known| known.content_hash == was) {
         Some(known) => {
             record.lines = known.lines;
             record.partial = known.partial;

@@ -8,7 +8,7 @@ use innerve_tool::ToolError;
 
 use super::locate::{self, Found, MatchKind};
 use super::{EditInput, Plan};
-use crate::access::approved;
+use crate::access::Change;
 use crate::code;
 use crate::text::{Document, Encoding, LineEnding, Squeezed, with_line_feeds};
 
@@ -20,8 +20,10 @@ impl Plan {
     pub(super) fn creation(existing: Option<Document>, input: &EditInput) -> Self {
         let encoding = existing.as_ref().map_or(Encoding::Utf8, Document::encoding);
         Self {
-            after: encoding.file(&input.new_string),
-            before: existing.map(Document::into_raw),
+            change: Change {
+                after: encoding.file(&input.new_string),
+                before: existing.map(Document::into_raw),
+            },
             replacements: 1,
             matched: MatchKind::Exact,
         }
@@ -33,16 +35,16 @@ impl Plan {
         input: &EditInput,
         path: &Path,
     ) -> Result<Self, ToolError> {
-        let (before, after) = approved(preview, path)?;
+        let change = Change::approved(preview, path)?;
         // Only for the words of the result: the bytes are those of the approval.
-        let (replacements, matched) = match &before {
+        let (replacements, matched) = match &change.before {
             Some(before) if !input.old_string.is_empty() => {
                 Self::replacement(Document::new(before.clone()), input, path)
                     .map_or((1, MatchKind::Exact), |plan| (plan.replacements, plan.matched))
             }
             Some(_) | None => (1, MatchKind::Exact),
         };
-        Ok(Self { before, after, replacements, matched })
+        Ok(Self { change, replacements, matched })
     }
 
     /// The file with one or all occurrences of the old text replaced.
@@ -77,12 +79,18 @@ impl Plan {
             );
             return Err(ToolError::new(code::BINARY, message));
         }
-        Ok(Self {
-            after: document.splice(&changes),
-            replacements: changes.len(),
-            matched: found.kind,
-            before: Some(document.into_raw()),
-        })
+        Ok(Self::splice(document, &changes, found.kind))
+    }
+
+    /// Other text in these ranges of a file's text; they are in order and do not overlap.
+    pub(crate) fn splice(
+        document: Document,
+        changes: &[(Range<usize>, String)],
+        matched: MatchKind,
+    ) -> Self {
+        let after = document.splice(changes);
+        let change = Change { before: Some(document.into_raw()), after };
+        Self { change, replacements: changes.len(), matched }
     }
 }
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{EditInput, EditTool, MatchKind, Plan};
-use crate::access::{FileAccess, approved, content_hash};
+use crate::access::{CHANGE_TIMEOUT, Change, FileAccess};
 use crate::diff::Diff;
 use crate::paths;
 use crate::text::Document;
@@ -83,8 +83,11 @@ impl MultiEditTool {
             let next = match plan.take() {
                 None => self.edit.plan(path, &edit, cwd).await,
                 Some(done) => {
-                    let next = Plan::replacement(Document::new(done.after), &edit, path);
-                    next.map(|next| Plan { before: done.before, ..next })
+                    let Change { before, after } = done.change;
+                    Plan::replacement(Document::new(after), &edit, path).map(|mut next| {
+                        next.change.before = before;
+                        next
+                    })
                 }
             };
             plan = Some(next.map_err(|error| at(number, input, &error))?);
@@ -163,8 +166,8 @@ impl Tool for MultiEditTool {
         let _lock = self.edit.access.lock(&path).await;
         let plan = match approval {
             Some(preview) => {
-                let (before, after) = approved(preview, &path)?;
-                Plan { before, after, replacements: 0, matched: MatchKind::Exact }
+                let change = Change::approved(preview, &path)?;
+                Plan { change, replacements: 0, matched: MatchKind::Exact }
             }
             None => self.plan(&path, &input, &context.cwd).await?,
         };
@@ -205,8 +208,7 @@ impl Tool for MultiEditTool {
     }
 
     fn facts(&self, input: &Value, _context: &CallContext, place: Place<'_>) -> CallFacts {
-        facts::from_call(self.name(), input, place)
-            .unwrap_or_else(|| CallFacts::new(self.name(), input.clone()))
+        facts::from_call_or_strict(self.name(), input, place)
     }
 
     async fn preview(
@@ -217,8 +219,7 @@ impl Tool for MultiEditTool {
         Self::check(input)?;
         let path = paths::checked(&input.file_path, context)?;
         let plan = self.plan(&path, input, &context.cwd).await?;
-        let base_hash = plan.before.as_deref().map(content_hash).unwrap_or_default();
-        Ok(Some(Preview { path, before: plan.before, after: plan.after, base_hash }))
+        Ok(Some(plan.change.preview(path)))
     }
 
     fn search_hint(&self) -> &'static str {
@@ -235,6 +236,6 @@ impl Tool for MultiEditTool {
     }
 
     fn timeout(&self, _input: &MultiEditInput) -> Option<Duration> {
-        Some(Duration::from_mins(2))
+        Some(CHANGE_TIMEOUT)
     }
 }

@@ -46,6 +46,11 @@ pub fn from_call(tool: &str, input: &Value, place: Place<'_>) -> Option<CallFact
     Some(facts)
 }
 
+/// Reads the facts of any tool use: those of [`from_call`], or for another tool the strictest, which claim nothing.
+pub fn from_call_or_strict(tool: &str, input: &Value, place: Place<'_>) -> CallFacts {
+    from_call(tool, input, place).unwrap_or_else(|| CallFacts::new(tool, input.clone()))
+}
+
 fn text<'a>(input: &'a Value, field: &str) -> Option<&'a str> {
     input.get(field)?.as_str()
 }

@@ -5,6 +5,11 @@ use serde_json::{Map, Value};
 
 use crate::CacheControl;
 
+/// The field that says who defines a tool.
+const KIND: &str = "type";
+/// What stands there for a tool of our own; it may be left out.
+const CUSTOM: &str = "custom";
+
 /// A tool as a model sees it (Anthropic Messages API, "tools").
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolDefinition {
@@ -13,7 +18,8 @@ pub struct ToolDefinition {
     /// What it does, in words for a model.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// JSON Schema with `type: object` at the root.
+    /// JSON Schema with `type: object` at the root; `null` for a tool that the provider runs.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
     pub input_schema: Value,
     /// Whether the schema is sent but kept out of the prompt until a search refers to it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -41,5 +47,22 @@ impl ToolDefinition {
             cache_control: None,
             extra: Map::new(),
         }
+    }
+
+    /// A tool that the provider runs, such as its web search, with its settings (Anthropic Messages API, "server tools").
+    ///
+    /// Only providers that have such a tool may be sent one.
+    pub fn server(
+        kind: impl Into<String>,
+        name: impl Into<String>,
+        mut settings: Map<String, Value>,
+    ) -> Self {
+        settings.insert(KIND.to_owned(), Value::String(kind.into()));
+        Self { extra: settings, ..Self::new(name, "", Value::Null) }
+    }
+
+    /// Whether the provider runs it.
+    pub fn is_server_tool(&self) -> bool {
+        self.extra.get(KIND).and_then(Value::as_str).is_some_and(|kind| kind != CUSTOM)
     }
 }

@@ -125,6 +125,8 @@ pub struct Capabilities {
     pub cache_control: bool,
     /// Takes deferred tools and references to them.
     pub tool_reference: bool,
+    /// Searches the web itself when it is asked to; also true where only the answer to a request will show.
+    pub web_search: bool,
     /// Takes images inside tool results.
     pub images_in_tool_result: bool,
     /// Takes more than one tool use per response.
@@ -144,6 +146,7 @@ impl Capabilities {
             assistant_prefill: false,
             cache_control: true,
             tool_reference: true,
+            web_search: true,
             images_in_tool_result: true,
             parallel_tools: true,
             max_images: 100,
@@ -160,6 +163,7 @@ impl Capabilities {
             assistant_prefill: true,
             cache_control: false,
             tool_reference: false,
+            web_search: false,
             images_in_tool_result: false,
             parallel_tools: true,
             max_images: 50,

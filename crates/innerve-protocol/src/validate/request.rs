@@ -98,7 +98,8 @@ fn check_tools(found: &mut Vec<Violation>, request: &Request) {
             let text = format!("tools: tool names must be unique, found `{}` again", tool.name);
             add(found, Rule::DuplicateToolName, None, text);
         }
-        if tool.input_schema.get("type").and_then(Value::as_str) != Some("object") {
+        let is_object = tool.input_schema.get("type").and_then(Value::as_str) == Some("object");
+        if !is_object && !tool.is_server_tool() {
             let text = format!("tools.{index}.input_schema.type: input should be 'object'");
             add(found, Rule::SchemaNotObject, None, text);
         }

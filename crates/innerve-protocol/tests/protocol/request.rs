@@ -69,8 +69,7 @@ fn a_good_request_breaks_no_rule() {
 
 #[test]
 fn a_tool_that_the_provider_runs_has_settings_and_no_schema() {
-    let search =
-        json!({"name": "web_search", "max_uses": 3, "type": "web_search_20250305"});
+    let search = json!({"name": "web_search", "max_uses": 3, "type": "web_search_20250305"});
     check_good(json!({"tools": [search]}));
     let without_kind = json!({"tools": [{"name": "web_search"}]});
     check(without_kind, &[Rule::SchemaNotObject], "input_schema");

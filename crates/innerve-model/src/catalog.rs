@@ -4,6 +4,8 @@ use innerve_protocol::{Capabilities, Usage};
 
 /// Tokens per price unit.
 const MILLION: f64 = 1_000_000.0;
+/// US dollars for one search of the web, whatever the model; one that failed costs nothing (Anthropic, "Web search tool").
+const WEB_SEARCH: f64 = 0.01;
 
 /// The price of a model's tokens, in US dollars per million (Anthropic, "Pricing").
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,25 +36,32 @@ impl Price {
         self.output
     }
 
-    /// What one response cost in US dollars; cache writes count as five-minute ones unless `usage` tells them apart.
+    /// What one response cost in US dollars, the provider's own searches of the web included.
+    ///
+    /// Cache writes count as five-minute ones unless `usage` tells them apart.
     pub fn cost(self, usage: &Usage) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
-        let tokens = |count: Option<u64>| count.unwrap_or_default() as f64;
-        let written = tokens(usage.cache_creation_input_tokens);
+        #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+        let count = |count: Option<u64>| count.unwrap_or_default() as f64;
+        let written = count(usage.cache_creation_input_tokens);
         let one_hour = usage
             .extra
             .get("cache_creation")
             .and_then(|detail| detail.get("ephemeral_1h_input_tokens")?.as_u64());
-        let one_hour = tokens(one_hour).min(written);
-        let input = tokens(usage.input_tokens)
-            + tokens(usage.cache_read_input_tokens) * self.cache_read
+        let one_hour = count(one_hour).min(written);
+        let input = count(usage.input_tokens)
+            + count(usage.cache_read_input_tokens) * self.cache_read
             + (written - one_hour) * 1.25
             + one_hour * 2.0;
         let factor = match self.long_prompt {
             Some((limit, factor)) if usage.total_input() > limit => factor,
             Some(_) | None => 1.0,
         };
-        (input * self.input + tokens(usage.output_tokens) * self.output) * factor / MILLION
+        let searches = usage
+            .extra
+            .get("server_tool_use")
+            .and_then(|detail| detail.get("web_search_requests")?.as_u64());
+        (input * self.input + count(usage.output_tokens) * self.output) * factor / MILLION
+            + count(searches) * WEB_SEARCH
     }
 }
 
@@ -75,6 +84,8 @@ pub fn known_capabilities(model: &str) -> Option<Capabilities> {
         thinking_adaptive: matches!(row.thinking, Kinds::Adaptive | Kinds::Both),
         assistant_prefill: matches!(row.thinking, Kinds::None | Kinds::Enabled),
         tool_reference: row.tool_reference,
+        // Anthropic, "Web search tool": from Claude 3.5 on.
+        web_search: !matches!(row.name, "claude-3-opus" | "claude-3-haiku"),
         max_images: if row.window > 200_000 { 600 } else { 100 },
         ..Capabilities::anthropic()
     })
@@ -236,6 +247,30 @@ mod tests {
             6.0,
         );
         check_cost("claude-opus-5-5", &json!({"cache_read_input_tokens": 1_000_000}), 0.2);
+    }
+
+    #[test]
+    fn searches_of_the_web_are_paid_for_one_by_one() {
+        check_cost(
+            "claude-opus-5-5",
+            &json!({"server_tool_use": {"web_search_requests": 3}}),
+            0.03,
+        );
+        let usage = json!({"input_tokens": 200_000, "server_tool_use": {"web_search_requests": 1, "web_fetch_requests": 9}});
+        check_cost("claude-haiku-5-5", &usage, 0.11);
+        check_cost(
+            "claude-opus-5-5",
+            &json!({"server_tool_use": {"web_search_requests": "3"}}),
+            0.0,
+        );
+    }
+
+    #[test]
+    fn the_oldest_models_do_not_search_the_web() {
+        let searches = |model| known_capabilities(model).map(|known| known.web_search);
+        assert_eq!(searches("claude-3-haiku-20240307"), Some(false));
+        assert_eq!(searches("claude-3-5-haiku-latest"), Some(true));
+        assert_eq!(searches("claude-opus-5-5"), Some(true));
     }
 
     #[test]

@@ -130,6 +130,12 @@ impl Recording {
         self.responses.len()
     }
 
+    /// Whether a search of the web by the provider was recorded.
+    fn searches_the_web(&self) -> bool {
+        let mut entries = self.responses.iter().flat_map(|response| &response.events);
+        entries.any(|entry| entry.event.holds("web_search_tool_result"))
+    }
+
     /// Whether there is no response.
     pub fn is_empty(&self) -> bool {
         self.responses.is_empty()
@@ -151,6 +157,7 @@ pub struct Replay {
     model: String,
     lanes: Arc<Mutex<Vec<Lane>>>,
     factor: f64,
+    searches_the_web: bool,
     capabilities: Option<Capabilities>,
 }
 
@@ -165,6 +172,7 @@ struct Lane {
 impl Replay {
     /// Plays `recording` without pauses.
     pub fn new(recording: Recording) -> Self {
+        let searches_the_web = recording.searches_the_web();
         let mut lanes: Vec<Lane> = Vec::new();
         for response in recording.responses {
             let place = lanes.iter().position(|lane| lane.name == response.lane);
@@ -183,6 +191,7 @@ impl Replay {
             model: recording.model,
             lanes: Arc::new(Mutex::new(lanes)),
             factor: 0.0,
+            searches_the_web,
             capabilities: None,
         }
     }
@@ -214,8 +223,12 @@ impl Model for Replay {
     }
 
     fn capabilities(&self, model: &str) -> Capabilities {
-        let known = self.capabilities.clone().or_else(|| known_capabilities(model));
-        known.unwrap_or_else(Capabilities::anthropic)
+        if let Some(claimed) = &self.capabilities {
+            return claimed.clone();
+        }
+        let known = known_capabilities(model).unwrap_or_else(Capabilities::anthropic);
+        // What was not recorded cannot be played.
+        Capabilities { web_search: self.searches_the_web, ..known }
     }
 
     fn stream(&self, request: Request) -> EventStream {

@@ -170,10 +170,11 @@ impl<'a> Encoder<'a> {
     }
 
     /// Loaded tools in their order, then those that a search found, in the order of finding: the prefix stays the same.
+    /// Tools that another provider would run are left out: nobody runs them here.
     fn tools(&self) -> Vec<Value> {
         let tools = &self.request.tools;
         let mut chosen: Vec<&ToolDefinition> =
-            tools.iter().filter(|tool| !tool.defer_loading).collect();
+            tools.iter().filter(|tool| !tool.defer_loading && !tool.is_server_tool()).collect();
         let mut seen: HashSet<&str> = HashSet::new();
         for name in self.referenced() {
             if seen.insert(name) {

@@ -72,6 +72,11 @@ pub(super) enum Kind {
 }
 
 impl Event {
+    /// Whether it completes a block of this kind.
+    pub(super) fn holds(&self, kind: &str) -> bool {
+        matches!(self, Self::BlockDone { block, .. } if block.kind() == kind)
+    }
+
     /// The recorded form; `None` for what is not recorded.
     pub(super) fn of(event: &StreamEvent) -> Option<Self> {
         Some(match event.clone() {

@@ -364,3 +364,17 @@ proptest! {
         prop_assert_eq!(played, events);
     }
 }
+
+#[test]
+fn a_recording_searches_the_web_only_if_it_holds_a_search() {
+    let result = json!({"type": "web_search_tool_result", "tool_use_id": "s", "content": []});
+    let searched = json!({"event": {"type": "block_done", "block": result}});
+    let searches = |events: Value| {
+        let model = Replay::new(recording(&[json!({"events": events})]));
+        (model.capabilities("claude-sonnet-5").web_search, model.capabilities("other").web_search)
+    };
+    assert_eq!(searches(json!([says("one")])), (false, false));
+    assert_eq!(searches(json!([says("one"), searched])), (true, true));
+    let claims = Replay::new(recording(&[])).with_capabilities(Capabilities::anthropic());
+    assert!(claims.capabilities("other").web_search);
+}

@@ -238,6 +238,19 @@ fn deferred_tools_come_after_the_others_once_they_were_found() {
 }
 
 #[test]
+fn a_tool_that_another_provider_runs_is_never_sent() {
+    let mut request = request(vec![Message::user("hi")]);
+    request.tools = vec![ToolDefinition::server("web_search_20250305", "web_search", Map::new())];
+    let body = encode(&request, &Dialect::new().parallel_tool_calls(true));
+    assert!(body.get("tools").is_none() && body.get("tool_choice").is_none(), "{body}");
+    assert!(!body.to_string().contains("web_search"), "{body}");
+    request.tools.push(ToolDefinition::new("Read", "", json!({})));
+    let body = encode(&request, &Dialect::new());
+    assert_eq!(body["tools"].as_array().unwrap().len(), 1);
+    assert_eq!(body["tools"][0]["function"]["name"], "Read");
+}
+
+#[test]
 fn q14_short_ids_are_nine_letters_and_digits_and_still_pairs() {
     let conversation = vec![
         calls(&["toolu_01", "Abcdef123"]),

@@ -12,7 +12,7 @@ use futures_util::{FutureExt as _, Stream};
 use innerve_pipeline::HookEventName;
 use innerve_protocol::{ContentBlock, Message, SharedMessage};
 use innerve_tool::CancellationToken;
-use innerve_tool::port::{SubagentSpawner, ToolCatalog};
+use innerve_tool::port::{SubagentSpawner, TaskListStore, ToolCatalog};
 use serde_json::json;
 use tokio::sync::{Mutex, mpsc};
 use tracing::Instrument as _;
@@ -206,6 +206,7 @@ fn assemble(parent: Parent) -> Arc<PoolCatalog> {
         depth: env.depth,
         spawner,
         tasks: Arc::clone(&env.tasks),
+        task_list: env.task_list.clone().map(|list| list as Arc<dyn TaskListStore>),
         catalog: Arc::clone(&catalog) as Arc<dyn ToolCatalog>,
     };
     catalog.begin(env.tools.tools(&seat));

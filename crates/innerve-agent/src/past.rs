@@ -6,6 +6,7 @@ use std::path::Path;
 use innerve_protocol::Message;
 
 use crate::log::seconds_now;
+use crate::task_list;
 use crate::{LogError, Quarantined, Record, SessionLog, Transcript};
 
 /// A past session that this process has taken: nobody else writes its log, so that what was read of it stays all there is.
@@ -61,8 +62,16 @@ impl PastSession {
         Ok(())
     }
 
-    /// Begins another session with this one's conversation and what was decided about its results.
+    /// Begins another session with this one's conversation, what was decided about its results, and its list of things to
+    /// do.
     pub fn fork(&self, folder: &Path, id: &str) -> Result<(), LogError> {
+        if let Some(from) = self.log.path().parent() {
+            task_list::copy(from, folder).map_err(|source| LogError::Io {
+                action: "begun with a copy of the list of tasks",
+                path: log_in(folder),
+                source,
+            })?;
+        }
         copy(&self.transcript, folder, id)
     }
 }

@@ -9,10 +9,12 @@ use innerve_model::Model;
 use innerve_permission::PermissionMode;
 use innerve_pipeline::{Denials, Pipeline};
 use innerve_protocol::{AgentId, SessionId};
-use innerve_tool::port::{SubagentSpawner, TaskRegistry, ToolCatalog, Worktrees};
+use innerve_tool::port::{SubagentSpawner, TaskListStore, TaskRegistry, ToolCatalog, Worktrees};
 use innerve_tool::{BoxFuture, CancellationToken, Pool};
 
-use crate::{AgentClassifier, AgentConfig, Journal, RemoteTools, SharedPolicy, Spending};
+use crate::{
+    AgentClassifier, AgentConfig, Journal, RemoteTools, SharedPolicy, Spending, TaskListFile,
+};
 
 /// Builds the tools of one agent: each agent gets fresh ones, so that what it has read is its own.
 pub trait ToolFactory: Send + Sync {
@@ -47,6 +49,8 @@ pub struct Seat {
     pub spawner: Arc<dyn SubagentSpawner>,
     /// Keeps account of background work.
     pub tasks: Arc<dyn TaskRegistry>,
+    /// The list of things to do, if the session keeps one; the same for all agents of it.
+    pub task_list: Option<Arc<dyn TaskListStore>>,
     /// The agent's tools, for a search among them.
     pub catalog: Arc<dyn ToolCatalog>,
 }
@@ -83,6 +87,9 @@ pub struct SessionEnv {
     pub tools: Arc<dyn ToolFactory>,
     /// Background work.
     pub tasks: Arc<dyn TaskRegistry>,
+    /// The list of things to do that an agent shares with its sub-agents; `None` where each agent keeps its own by
+    /// itself.
+    pub task_list: Option<Arc<TaskListFile>>,
     /// Gives sub-agents git worktrees of their own.
     pub worktrees: Option<Arc<dyn Worktrees>>,
     /// Keeps what files were before they were changed; told of each turn, so that it can be undone.
@@ -128,6 +135,7 @@ impl SessionEnv {
             policy,
             tools,
             tasks,
+            task_list,
             journal,
             worktrees,
             classifier,
@@ -150,6 +158,8 @@ impl SessionEnv {
             policy: Arc::new(policy.child(cwd.clone(), first).child(cwd, second)),
             tools: Arc::clone(tools),
             tasks: Arc::clone(tasks),
+            // Shared: it is how agents see what is to be done and who does it.
+            task_list: task_list.clone(),
             journal: journal.clone(),
             worktrees: worktrees.clone(),
             classifier: classifier.as_ref().map(AgentClassifier::child),

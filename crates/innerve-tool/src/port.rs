@@ -20,6 +20,6 @@ pub use process::{
 pub use services::{CatalogEntry, SearchHit, SmallModel, ToolCatalog, WebSearcher};
 pub use session::{
     AgentType, Clock, Isolation, OutputSpool, SpoolFile, SubagentError, SubagentOutcome,
-    SubagentRequest, SubagentSpawner, TaskError, TaskId, TaskKind, TaskRegistry, TaskState,
-    TaskStatus, Worktrees,
+    SubagentRequest, SubagentSpawner, TaskError, TaskId, TaskKind, TaskListStore, TaskRegistry,
+    TaskState, TaskStatus, Worktrees,
 };

@@ -25,8 +25,11 @@ impl Looping<'_> {
     /// What goes into the first message of a compacted conversation.
     pub(super) async fn carried(&self) -> Vec<ContentBlock> {
         let messages = self.conversation.messages();
-        let mut texts: Vec<String> =
-            [plan(messages), tasks(messages)].into_iter().flatten().collect();
+        let tasks = match &self.env.task_list {
+            Some(list) => list.open().map(|lines| format!("{TASKS}\n{}", lines.join("\n"))),
+            None => tasks(messages),
+        };
+        let mut texts: Vec<String> = [plan(messages), tasks].into_iter().flatten().collect();
         for tool_use in recent_reads(messages) {
             texts.extend(self.read_again(tool_use).await);
         }

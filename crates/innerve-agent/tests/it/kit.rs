@@ -327,6 +327,7 @@ impl World {
             policy: Arc::clone(&self.policy),
             tools: Arc::new(Factory(move |seat: &Seat| tools(&board, seat))),
             tasks: Arc::clone(&self.tasks) as Arc<dyn TaskRegistry>,
+            task_list: None,
             journal: None,
             worktrees: None,
             classifier: None,

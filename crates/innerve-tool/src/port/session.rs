@@ -7,6 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use innerve_permission::PermissionMode;
 use innerve_protocol::{AgentId, ToolUseId, Usage};
 use serde::Serialize;
+use serde_json::Value;
 use thiserror::Error;
 
 use crate::{BoxFuture, CallContext};
@@ -225,6 +226,17 @@ pub enum TaskError {
     /// Background work is not available.
     #[error("background tasks are not available here")]
     Unavailable,
+}
+
+/// Keeps the list of things to do of a session: one for an agent and its sub-agents, there again when the session goes on.
+/// It has nothing to do with background work, which [`TaskRegistry`] keeps account of.
+pub trait TaskListStore: Send + Sync {
+    /// Hands over the list as it is (`Null` as long as there is none), and keeps what `change` makes of it before this
+    /// returns; `None` leaves it as it is. Nobody else changes it meanwhile. The shape is the business of the tools.
+    ///
+    /// # Errors
+    /// It cannot be read, and `change` was not called; or it cannot be kept, and is as it was.
+    fn change(&self, change: &mut dyn FnMut(&Value) -> Option<Value>) -> io::Result<()>;
 }
 
 /// Takes output that is too large for a conversation straight to disk.

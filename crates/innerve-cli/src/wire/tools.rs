@@ -129,7 +129,8 @@ impl BuiltinTools {
     pub(super) fn seat_without_agents(tasks: &Arc<Tasks>) -> Seat {
         let spawner = Arc::new(NoAgents);
         let tasks = Arc::clone(tasks) as Arc<dyn TaskRegistry>;
-        Seat { agent_id: None, depth: 0, spawner, tasks, catalog: Arc::new(NoCatalog) }
+        let catalog = Arc::new(NoCatalog);
+        Seat { agent_id: None, depth: 0, spawner, tasks, task_list: None, catalog }
     }
 }
 
@@ -149,6 +150,7 @@ impl ToolFactory for BuiltinTools {
             spool: Arc::new(DiskSpool::new(self.results.clone())),
             clock: Arc::new(HostClock),
             tasks,
+            task_list: seat.task_list.clone(),
             spawner: Some(Arc::clone(&seat.spawner)),
             bash,
             stale_edits: StaleEdits::Refuse,

@@ -256,6 +256,7 @@ impl Workplace {
             policy,
             tools,
             tasks: Arc::clone(&self.tasks) as _,
+            task_list: None,
             journal: Some(journal),
             worktrees: Some(Arc::new(tools::worktrees())),
             classifier,

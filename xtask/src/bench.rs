@@ -2,7 +2,6 @@
 
 mod against;
 mod analyze;
-mod check;
 mod figure;
 mod grep;
 mod subject;
@@ -21,6 +20,7 @@ use crate::steps::{Done, Steps};
 use crate::workspace::Workspace;
 
 use figure::Figure;
+use subject::Source;
 pub(crate) use subject::Subject;
 
 /// The arguments of `bench`.
@@ -44,9 +44,19 @@ enum Measured {
 pub(crate) fn run(shell: &Shell, workspace: &Workspace, options: &Options, steps: &mut Steps) {
     let subjects: &[Subject] =
         if options.subjects.is_empty() { &Subject::ALL } else { &options.subjects };
+    let mut against = None;
+    if let Some(revision) = &options.against {
+        steps.run(format!("bench: {revision}"), || {
+            against = Some(against::commit(shell, revision)?);
+            Ok(Done::Passed)
+        });
+        if against.is_none() {
+            return;
+        }
+    }
     let mut all = Vec::new();
     let mut built = true;
-    if subjects.iter().any(|subject| subject.needs_program()) {
+    if subjects.iter().any(|subject| subject.source().needs_program()) {
         // First, and once: no program of an earlier build is measured.
         steps.run("bench: build", || {
             built = false;
@@ -56,11 +66,16 @@ pub(crate) fn run(shell: &Shell, workspace: &Workspace, options: &Options, steps
             Ok(Done::Passed)
         });
     }
-    for subject in subjects.iter().filter(|subject| built || !subject.needs_program()) {
-        steps.run(format!("bench: {}", subject.name()), || {
-            match subject.measure(shell, workspace)? {
+    for (source, subjects) in by_source(subjects) {
+        if source.needs_program() && !built {
+            continue;
+        }
+        let names: Vec<&str> = subjects.iter().map(|subject| subject.name()).collect();
+        steps.run(format!("bench: {}", names.join(", ")), || {
+            match source.measure(shell, workspace)? {
                 Measured::Skipped(reason) => Ok(Done::Skipped(reason)),
-                Measured::Figures(figures) => {
+                Measured::Figures(mut figures) => {
+                    figures.retain(|figure| subjects.iter().any(|subject| subject.owns(figure)));
                     let outcome = figure::judge(&figures);
                     all.extend(figures);
                     outcome
@@ -75,27 +90,35 @@ pub(crate) fn run(shell: &Shell, workspace: &Workspace, options: &Options, steps
             Ok(Done::Passed)
         });
     }
-    if let Some(revision) = &options.against {
-        steps.run(format!("bench: against {revision}"), || {
-            against::compare(shell, workspace, revision, subjects, &all)
+    if let Some(commit) = &against {
+        steps.run(format!("bench: against {commit:.12}"), || {
+            against::compare(shell, workspace, commit, subjects, &all)
         });
     }
 }
 
+/// Each measurement once, with the subjects that are asked for and get their figures from it.
+fn by_source(subjects: &[Subject]) -> Vec<(Source, Vec<Subject>)> {
+    let mut groups: Vec<(Source, Vec<Subject>)> = Vec::new();
+    for &subject in subjects {
+        match groups.iter_mut().find(|(source, _)| *source == subject.source()) {
+            Some((_, group)) => group.push(subject),
+            None => groups.push((subject.source(), vec![subject])),
+        }
+    }
+    groups
+}
+
 /// Runs an example that prints its figures as JSON.
 fn example(shell: &Shell, package: &str, example: &str) -> Result<Vec<Figure>> {
-    let text = plain(cmd!(
-        shell,
-        "cargo run --quiet --release --package {package} --example {example} -- --json"
-    ))
-    .read()?;
+    let text =
+        plain(cmd!(shell, "cargo run --quiet --release --package {package} --example {example}"))
+            .read()?;
     figure::from_json(&serde_json::from_str::<Value>(&text)?)
 }
 
-/// The time in the middle.
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort_unstable();
-    times.get(times.len() / 2).copied().unwrap_or_default()
+fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
 }
 
 #[cfg(test)]
@@ -103,8 +126,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_middle_of_the_times_counts() {
-        let times = [5, 1, 9, 2, 3].map(Duration::from_millis).to_vec();
-        assert_eq!(median(times), Duration::from_millis(3));
+    fn what_two_subjects_need_is_measured_once() {
+        let asked = [Subject::Memory, Subject::Read, Subject::Loop];
+        let groups = by_source(&asked);
+        assert_eq!(
+            groups,
+            [
+                (Source::Turns, vec![Subject::Memory, Subject::Loop]),
+                (Source::Read, vec![Subject::Read])
+            ]
+        );
     }
 }

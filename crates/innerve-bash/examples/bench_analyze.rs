@@ -1,52 +1,48 @@
 //! Times `analyze` beside the bare parse of the same text, and over a corpus of commands.
 //!
-//! `cargo run --release -p innerve-bash --example bench_analyze [-- --json]`; `cargo xtask bench analyze` runs it and holds it to
-//! its bounds.
+//! `cargo run --release -p innerve-bash --example bench_analyze` prints samples as JSON; `cargo xtask bench analyze` makes a table of
+//! them and holds it to its bounds.
 
 use std::error::Error;
 use std::hint::black_box;
 use std::io::{self, Write as _};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use innerve_bash::analyze;
 
 /// The commands of the corpus: the second column of each row.
 const CORPUS: &str = include_str!("../tests/corpus/everyday.txt");
 
-/// How often a text is read; the median counts.
+/// How often a text is read.
 const ROUNDS: usize = 301;
+
+/// How often each command of the corpus is read.
+const CORPUS_ROUNDS: usize = 21;
 
 /// One measured quantity.
 struct Row {
     name: String,
-    value: f64,
+    samples: Vec<f64>,
     unit: &'static str,
     /// The most it may be.
     bound: Option<f64>,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let rows = measure();
-    let mut out = io::stdout().lock();
-    if std::env::args().any(|argument| argument == "--json") {
-        let rows: Vec<String> = rows.iter().map(json).collect();
-        writeln!(out, "[{}]", rows.join(","))?;
-        return Ok(());
-    }
-    for row in &rows {
-        let bound =
-            row.bound.map_or(String::new(), |bound| format!("  at most {bound} {}", row.unit));
-        writeln!(out, "{:<44} {:>10.2} {}{bound}", row.name, row.value, row.unit)?;
-    }
+    let rows: Vec<String> = measure().iter().map(json).collect();
+    writeln!(io::stdout().lock(), "[{}]", rows.join(","))?;
     Ok(())
 }
 
 /// Names and units hold no character that JSON escapes.
 fn json(row: &Row) -> String {
     let bound = row.bound.map_or("null".to_owned(), |bound| bound.to_string());
+    let samples: Vec<String> = row.samples.iter().map(|sample| format!("{sample:.4}")).collect();
     format!(
-        r#"{{"name":"{}","value":{:.3},"unit":"{}","bound":{bound}}}"#,
-        row.name, row.value, row.unit
+        r#"{{"name":"analyze: {}","samples":[{}],"unit":"{}","bound":{bound}}}"#,
+        row.name,
+        samples.join(","),
+        row.unit
     )
 }
 
@@ -58,11 +54,16 @@ fn measure() -> Vec<Row> {
     let mut rows = Vec::new();
     let mut compare = |name: &str, text: &str, bound: Option<f64>| {
         let (analyzed, bare) = side_by_side(text);
-        let row =
-            |what, value, unit, bound| Row { name: format!("{name}: {what}"), value, unit, bound };
-        rows.push(row("analyze", analyzed, "us", None));
+        let ratios = analyzed.iter().zip(&bare).map(|(ours, bare)| ours / bare).collect();
+        let row = |what, samples, unit, bound| Row {
+            name: format!("{name}, {what}"),
+            samples,
+            unit,
+            bound,
+        };
+        rows.push(row("analyze", analyzed.clone(), "us", None));
         rows.push(row("bare parse", bare, "us", None));
-        rows.push(row("ratio", analyzed / bare, "x", bound));
+        rows.push(row("ratio", ratios, "x", bound));
         analyzed
     };
     compare("git status", "git status", Some(3.0));
@@ -71,24 +72,35 @@ fn measure() -> Vec<Row> {
         "cd src && grep -rn 'foo' . 2>/dev/null | sort | uniq -c | head -20",
         None,
     );
-    let small = script(2_000);
-    let large = script(10_000);
-    let two = compare("2 kB script", &small, Some(3.0)) / kilobytes(&small);
-    let ten = compare("10 kB script", &large, None) / kilobytes(&large);
+    let (small, large) = (script(2_000), script(10_000));
+    let two = compare("2 kB script", &small, Some(3.0));
+    let ten = compare("10 kB script", &large, None);
+    let factor = kilobytes(&small) / kilobytes(&large);
     rows.push(Row {
         name: "10 kB against 2 kB, per byte".to_owned(),
-        value: ten / two,
+        samples: ten.iter().zip(&two).map(|(ten, two)| factor * ten / two).collect(),
         unit: "x",
         bound: Some(1.5),
     });
-    let mut times: Vec<f64> = commands().iter().map(|text| micros(text, analyze)).collect();
-    times.sort_by(f64::total_cmp);
-    let at = |part: usize| times.get(times.len() * part / 100).copied().unwrap_or_default();
-    for (name, part, bound) in
+    // The corpus as a whole, again and again: each round gives its own percentiles.
+    let commands = commands();
+    let mut parts =
         [("median", 50, Some(40.0)), ("95th percentile", 95, None), ("99th percentile", 99, None)]
-    {
-        rows.push(Row { name: format!("corpus: {name}"), value: at(part), unit: "us", bound });
+            .map(|(name, part, bound)| {
+                let name = format!("corpus, {name}");
+                (part, Row { name, samples: Vec::new(), unit: "us", bound })
+            });
+    for _ in 0..CORPUS_ROUNDS {
+        let mut times: Vec<f64> = commands
+            .iter()
+            .map(|text| time(|| drop(black_box(analyze(black_box(text))))))
+            .collect();
+        times.sort_by(f64::total_cmp);
+        for (part, row) in &mut parts {
+            row.samples.extend(times.get(times.len() * *part / 100));
+        }
     }
+    rows.extend(parts.into_iter().map(|(_, row)| row));
     rows
 }
 
@@ -122,15 +134,15 @@ fn kilobytes(text: &str) -> f64 {
     text.len() as f64 / 1000.0
 }
 
-/// Medians of both, taken in turn so that both see the same machine.
-fn side_by_side(text: &str) -> (f64, f64) {
+/// The microseconds of both, taken in turn so that both see the same machine.
+fn side_by_side(text: &str) -> (Vec<f64>, Vec<f64>) {
     let mut analyzed = Vec::with_capacity(ROUNDS);
     let mut bare = Vec::with_capacity(ROUNDS);
     for _ in 0..ROUNDS {
         analyzed.push(time(|| drop(black_box(analyze(black_box(text))))));
         bare.push(time(|| drop(black_box(parse(black_box(text))))));
     }
-    (median(analyzed), median(bare))
+    (analyzed, bare)
 }
 
 /// The parse alone, with a parser of its own as the analyzer has one.
@@ -140,17 +152,8 @@ fn parse(text: &str) -> Option<tree_sitter::Tree> {
     parser.parse(text, None)
 }
 
-fn micros<T>(text: &str, work: impl Fn(&str) -> T) -> f64 {
-    median((0..21).map(|_| time(|| drop(black_box(work(black_box(text)))))).collect())
-}
-
-fn time(work: impl FnOnce()) -> Duration {
+fn time(work: impl FnOnce()) -> f64 {
     let start = Instant::now();
     work();
-    start.elapsed()
-}
-
-fn median(mut times: Vec<Duration>) -> f64 {
-    times.sort_unstable();
-    times.get(times.len() / 2).map_or(0.0, |time| time.as_secs_f64() * 1e6)
+    start.elapsed().as_secs_f64() * 1e6
 }

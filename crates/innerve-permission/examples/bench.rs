@@ -1,12 +1,12 @@
 //! Times the check of a call (facts and decision) under 10 rules and under 1,000, side by side.
 //!
-//! `cargo run --release -p innerve-permission --example bench [-- --json]`; `cargo xtask bench check` runs it and holds it
-//! to its bound.
+//! `cargo run --release -p innerve-permission --example bench` prints samples as JSON; `cargo xtask bench check` makes a table
+//! of them and holds it to its bound.
 
 use std::error::Error;
 use std::hint::black_box;
 use std::io::{self, Write as _};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use innerve_permission::{
     Behavior, CallFacts, NoDisk, Origin, Place, Policy, Resolution, Rule, RuleError, RuleSource,
@@ -14,73 +14,50 @@ use innerve_permission::{
 };
 use serde_json::{Value, json};
 
-/// How often each call is checked; the median counts.
+/// How often each call is checked.
 const ROUNDS: usize = 501;
+/// How often the rules are compiled.
+const COMPILATIONS: usize = 11;
 
 /// How much longer a check may take with a hundred times the rules.
 const BOUND: f64 = 2.0;
 
-/// One measured quantity.
-struct Row {
-    name: String,
-    value: f64,
-    unit: &'static str,
-    /// The most it may be.
-    bound: Option<f64>,
-}
-
 fn main() -> Result<(), Box<dyn Error>> {
-    let rows = measure()?;
-    let mut out = io::stdout().lock();
-    if std::env::args().any(|argument| argument == "--json") {
-        let rows = rows.iter().map(|row| {
-            json!({ "name": row.name, "value": row.value, "unit": row.unit, "bound": row.bound })
-        });
-        writeln!(out, "{}", Value::Array(rows.collect()))?;
-        return Ok(());
-    }
-    for row in &rows {
-        let bound =
-            row.bound.map_or(String::new(), |bound| format!("  at most {bound} {}", row.unit));
-        writeln!(out, "{:<44} {:>10.2} {}{bound}", row.name, row.value, row.unit)?;
-    }
+    writeln!(io::stdout().lock(), "{}", Value::Array(measure()?))?;
     Ok(())
 }
 
-fn measure() -> Result<Vec<Row>, RuleError> {
+fn measure() -> Result<Vec<Value>, RuleError> {
     let (few, many) = (policy(10)?, policy(1_000)?);
     let mut rows = Vec::new();
-    let (mut few_all, mut many_all) = (0.0, 0.0);
+    let mut row = |name: &str, samples: &[f64], unit: &str, bound: Option<f64>| {
+        let name = format!("check: {name}");
+        rows.push(json!({ "name": name, "samples": samples, "unit": unit, "bound": bound }));
+    };
+    // Of each round the calls of all kinds together.
+    let mut all = vec![(0.0, 0.0); ROUNDS];
     for (name, tool, input) in calls() {
         let (few, many) = side_by_side(&few, &many, tool, &input);
-        few_all += few;
-        many_all += many;
-        rows.push(Row { name: format!("{name}: 10 rules"), value: few, unit: "us", bound: None });
-        rows.push(Row {
-            name: format!("{name}: 1000 rules"),
-            value: many,
-            unit: "us",
-            bound: None,
-        });
-        rows.push(Row {
-            name: format!("{name}: ratio"),
-            value: many / few,
-            unit: "x",
-            bound: None,
-        });
+        for ((few_all, many_all), (few, many)) in all.iter_mut().zip(few.iter().zip(&many)) {
+            *few_all += few;
+            *many_all += many;
+        }
+        let ratios: Vec<f64> = few.iter().zip(&many).map(|(few, many)| many / few).collect();
+        row(&format!("{name}, 10 rules"), &few, "us", None);
+        row(&format!("{name}, 1,000 rules"), &many, "us", None);
+        row(&format!("{name}, ratio"), &ratios, "x", None);
     }
-    let begun = Instant::now();
-    let fresh = policy(1_000)?;
-    black_box(check(&fresh, "Read", &json!({ "file_path": "a" })));
-    let took = begun.elapsed().as_secs_f64() * 1_000.0;
-    rows.push(Row {
-        name: "1000 rules read and compiled, once".to_owned(),
-        value: took,
-        unit: "ms",
-        bound: None,
-    });
-    let value = many_all / few_all;
-    rows.push(Row { name: "all: ratio".to_owned(), value, unit: "x", bound: Some(BOUND) });
+    let compiled: Result<Vec<f64>, RuleError> = (0..COMPILATIONS)
+        .map(|_| {
+            let begun = Instant::now();
+            let fresh = policy(1_000)?;
+            black_box(check(&fresh, "Read", &json!({ "file_path": "a" })));
+            Ok(begun.elapsed().as_secs_f64() * 1e3)
+        })
+        .collect();
+    row("1,000 rules read and compiled, once", &compiled?, "ms", None);
+    let ratios: Vec<f64> = all.iter().map(|(few, many)| many / few).collect();
+    row("all kinds together, ratio", &ratios, "x", Some(BOUND));
     Ok(rows)
 }
 
@@ -126,8 +103,8 @@ fn policy(rules: usize) -> Result<Policy, RuleError> {
     Ok(policy)
 }
 
-/// The medians, in microseconds, of the same check under both policies, taken in turn.
-fn side_by_side(few: &Policy, many: &Policy, tool: &str, input: &Value) -> (f64, f64) {
+/// The microseconds of the same check under both policies, taken in turn.
+fn side_by_side(few: &Policy, many: &Policy, tool: &str, input: &Value) -> (Vec<f64>, Vec<f64>) {
     let (mut few_times, mut many_times) = (Vec::new(), Vec::new());
     // The rules are compiled, and the processor woken, before anything counts.
     for _ in 0..20 {
@@ -138,10 +115,10 @@ fn side_by_side(few: &Policy, many: &Policy, tool: &str, input: &Value) -> (f64,
         for (times, policy) in [(&mut few_times, few), (&mut many_times, many)] {
             let begun = Instant::now();
             black_box(check(policy, tool, black_box(input)));
-            times.push(begun.elapsed());
+            times.push(begun.elapsed().as_secs_f64() * 1e6);
         }
     }
-    (median(few_times), median(many_times))
+    (few_times, many_times)
 }
 
 fn check(policy: &Policy, tool: &str, input: &Value) -> Resolution {
@@ -149,9 +126,4 @@ fn check(policy: &Policy, tool: &str, input: &Value) -> Resolution {
     let facts =
         facts::from_call(tool, input, place).unwrap_or_else(|| CallFacts::new(tool, input.clone()));
     resolve(policy, &facts, &Voices::default())
-}
-
-fn median(mut times: Vec<Duration>) -> f64 {
-    times.sort_unstable();
-    times.get(times.len() / 2).copied().unwrap_or_default().as_secs_f64() * 1_000_000.0
 }

@@ -1,7 +1,7 @@
 //! Times a call that does nothing through the fourteen steps beside the tool by itself.
 //!
-//! `cargo run --release -p innerve-pipeline --example bench_pipeline [-- --json]`; `cargo xtask bench pipeline` runs it and
-//! holds it to its bound.
+//! `cargo run --release -p innerve-pipeline --example bench_pipeline` prints samples as JSON; `cargo xtask bench pipeline`
+//! makes a table of them and holds it to its bound.
 
 use std::error::Error;
 use std::io::{self, Write as _};
@@ -22,7 +22,7 @@ use innerve_tool::{
 };
 use serde_json::{Map, Value, json};
 
-/// How often each call is made; the median counts.
+/// How often each call is made.
 const ROUNDS: usize = 2_001;
 /// The most microseconds that a call may take beyond its tool.
 const BOUND: f64 = 100.0;
@@ -94,37 +94,28 @@ fn main() -> Result<(), Box<dyn Error>> {
     ];
     let mut rows = Vec::new();
     for (name, pipeline, tool, input, rules) in cases {
-        let beyond = runtime.block_on(measure(&pipeline, tool, &input, rules))?;
-        rows.push((format!("pipeline: {name}"), beyond));
+        let samples = runtime.block_on(measure(&pipeline, tool, &input, rules))?;
+        let name = format!("pipeline: {name}");
+        rows.push(json!({ "name": name, "samples": samples, "unit": "us", "bound": BOUND }));
     }
-    let mut out = io::stdout().lock();
-    if std::env::args().any(|argument| argument == "--json") {
-        let rows = rows.iter().map(
-            |(name, value)| json!({ "name": name, "value": value, "unit": "us", "bound": BOUND }),
-        );
-        writeln!(out, "{}", Value::Array(rows.collect()))?;
-        return Ok(());
-    }
-    for (name, value) in &rows {
-        writeln!(out, "{name:<44} {value:>10.2} us  at most {BOUND} us")?;
-    }
+    writeln!(io::stdout().lock(), "{}", Value::Array(rows))?;
     Ok(())
 }
 
-/// The microseconds that a call takes beyond its tool: both are run in turn, and the medians compared.
+/// The microseconds that a call takes beyond its tool: both are run in turn.
 async fn measure(
     pipeline: &Pipeline,
     name: &'static str,
     input: &Value,
     rules: usize,
-) -> Result<f64, Box<dyn Error>> {
+) -> Result<Vec<f64>, Box<dyn Error>> {
     let tool = erase(Nothing(name))?;
     let pool = Pool { builtins: vec![Arc::clone(&tool)], mcp: Vec::new() };
     let policy = Arc::new(policy(rules)?);
     let source = Arc::new(Fixed(Arc::clone(&policy)));
     let turn = Turn::new(ToolPool::assemble(pool, |_| false), source);
     let requested = Requested::new(ToolUse::new("call_1", name, input.clone()));
-    let (mut all, mut alone) = (Vec::with_capacity(ROUNDS), Vec::with_capacity(ROUNDS));
+    let mut beyond = Vec::with_capacity(ROUNDS);
     for round in 0..ROUNDS + 50 {
         let (settled, took) = timed(pipeline.run(requested.clone(), &turn)).await;
         if settled.result.failed() {
@@ -139,11 +130,10 @@ async fn measure(
         let (_, tool_took) = timed(tool.invoke(permit, context())).await;
         // The rules are compiled, and the processor woken, before anything counts.
         if round >= 50 {
-            all.push(took);
-            alone.push(tool_took);
+            beyond.push((took.as_secs_f64() - tool_took.as_secs_f64()) * 1e6);
         }
     }
-    Ok(median(all) - median(alone))
+    Ok(beyond)
 }
 
 async fn timed<T>(work: impl Future<Output = T>) -> (T, Duration) {
@@ -187,9 +177,4 @@ fn policy(rules: usize) -> Result<Policy, Box<dyn Error>> {
         policy.rules.push(Rule::parse(&text, behavior, origin)?);
     }
     Ok(policy)
-}
-
-fn median(mut times: Vec<Duration>) -> f64 {
-    times.sort_unstable();
-    times.get(times.len() / 2).copied().unwrap_or_default().as_secs_f64() * 1_000_000.0
 }

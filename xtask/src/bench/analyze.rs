@@ -2,11 +2,11 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use xshell::Shell;
 
-use super::{Figure, Measured, example, median};
+use super::{Figure, Measured, example, millis};
 use crate::Result;
 use crate::workspace::Workspace;
 
@@ -18,25 +18,25 @@ const ROUNDS: usize = 41;
 /// The figures of the library's own measuring program, and the program's time as a process.
 pub(super) fn measure(shell: &Shell, workspace: &Workspace) -> Result<Measured> {
     let mut figures = example(shell, "innerve-bash", "bench_analyze")?;
-    let time = process(&workspace.release_program())?;
+    let times = process(&workspace.release_program())?;
     figures.push(
-        Figure::new("analyze: `innerve analyze` as a process", time.as_secs_f64() * 1e3, "ms")
+        Figure::median("analyze: `innerve analyze` as a process", times, "ms")
             .at_most(PROCESS_BOUND),
     );
     Ok(Measured::Figures(figures))
 }
 
-/// The median time from starting the program to its end.
-fn process(program: &Path) -> Result<Duration> {
+/// The milliseconds from starting the program to its end.
+fn process(program: &Path) -> Result<Vec<f64>> {
     let mut times = Vec::with_capacity(ROUNDS);
     for _ in 0..ROUNDS {
         let start = Instant::now();
         let status =
             Command::new(program).args(["analyze", "git status"]).stdout(Stdio::null()).status()?;
-        times.push(start.elapsed());
+        times.push(millis(start.elapsed()));
         if !status.success() {
             return Err(format!("`innerve analyze` ended with {status}").into());
         }
     }
-    Ok(median(times))
+    Ok(times)
 }

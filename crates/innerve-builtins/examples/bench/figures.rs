@@ -1,11 +1,11 @@
-//! What both measuring programs share: rows, the memory of this process, and a call's context.
+//! What the measuring programs share: rows, the memory of this process, and a call's context.
 
 use std::error::Error;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::Instant;
 
 use innerve_permission::PermissionMode;
 use innerve_tool::{CallContext, CancellationToken, Reporter, SessionView, Silent};
@@ -13,16 +13,16 @@ use serde_json::{Value, json};
 
 /// One measured quantity.
 pub(crate) struct Row {
-    name: &'static str,
-    value: f64,
+    name: String,
+    samples: Vec<f64>,
     unit: &'static str,
     /// The most it may be.
     bound: Option<f64>,
 }
 
 impl Row {
-    pub(crate) fn new(name: &'static str, value: f64, unit: &'static str) -> Self {
-        Self { name, value, unit, bound: None }
+    pub(crate) fn new(name: impl Into<String>, samples: Vec<f64>, unit: &'static str) -> Self {
+        Self { name: name.into(), samples, unit, bound: None }
     }
 
     pub(crate) fn at_most(mut self, bound: f64) -> Self {
@@ -31,28 +31,18 @@ impl Row {
     }
 }
 
-/// Prints the rows, as JSON if that was asked for.
+/// Prints the rows as `cargo xtask bench` reads them.
 pub(crate) fn print(rows: &[Row]) -> Result<(), Box<dyn Error>> {
-    let mut out = io::stdout().lock();
-    if std::env::args().any(|argument| argument == "--json") {
-        let rows = rows.iter().map(|row| {
-            json!({ "name": row.name, "value": row.value, "unit": row.unit, "bound": row.bound })
-        });
-        writeln!(out, "{}", Value::Array(rows.collect()))?;
-        return Ok(());
-    }
-    for row in rows {
-        let bound =
-            row.bound.map_or(String::new(), |bound| format!("  at most {bound} {}", row.unit));
-        writeln!(out, "{:<48} {:>10.2} {}{bound}", row.name, row.value, row.unit)?;
-    }
+    let rows = rows.iter().map(|row| {
+        json!({ "name": row.name, "samples": row.samples, "unit": row.unit, "bound": row.bound })
+    });
+    writeln!(io::stdout().lock(), "{}", Value::Array(rows.collect()))?;
     Ok(())
 }
 
-/// The middle of the times, in seconds.
-pub(crate) fn median(mut times: Vec<Duration>) -> f64 {
-    times.sort_unstable();
-    times.get(times.len() / 2).copied().unwrap_or_default().as_secs_f64()
+/// The milliseconds since then.
+pub(crate) fn millis(begun: Instant) -> f64 {
+    begun.elapsed().as_secs_f64() * 1e3
 }
 
 /// By how many megabytes the memory of this process was larger at its peak than before (Linux, proc(5)); `NaN` where

@@ -1,17 +1,14 @@
-//! A model that asks for the same tool again and again, behind HTTP (Anthropic Messages API, "streaming"; OpenAI API
-//! reference, "Streaming").
+//! HTTP in front of the model: what came when, and how large.
 
 use std::fs;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
-
+use super::model::{Piece, Task, Wire};
 use crate::Result;
 
 /// A request as it came.
@@ -21,6 +18,8 @@ pub(super) struct Seen {
     pub(super) begins: Instant,
     /// From the last byte of the response before it to its first byte.
     pub(super) gap: Duration,
+    /// From the first byte of the response before it to its first byte.
+    pub(super) round: Duration,
     /// From its first byte to its last.
     pub(super) lasts: Duration,
     /// Bytes of its body.
@@ -34,20 +33,12 @@ impl Default for Seen {
         Self {
             begins: Instant::now(),
             gap: Duration::ZERO,
+            round: Duration::ZERO,
             lasts: Duration::ZERO,
             bytes: 0,
             memory: 0,
         }
     }
-}
-
-/// What a server speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wire {
-    /// Anthropic's Messages API.
-    Anthropic,
-    /// OpenAI's Chat Completions.
-    OpenAi,
 }
 
 /// A server on this machine.
@@ -58,8 +49,7 @@ pub(super) struct Server {
 
 struct Shared {
     wire: Wire,
-    turns: usize,
-    file: PathBuf,
+    task: Task,
     process: AtomicU32,
     stopped: AtomicBool,
     state: Mutex<State>,
@@ -68,18 +58,18 @@ struct Shared {
 #[derive(Default)]
 struct State {
     seen: Vec<Seen>,
-    answered: Option<Instant>,
+    /// When the last response began and ended.
+    answered: Option<(Instant, Instant)>,
 }
 
 impl Server {
-    /// Asks for `file` to be read in each of so many responses, then says that it is done.
-    pub(super) fn start(wire: Wire, turns: usize, file: &Path) -> Result<Self> {
+    /// Plays a model that gives the program this task.
+    pub(super) fn start(wire: Wire, task: Task) -> Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = format!("http://{}", listener.local_addr()?);
         let shared = Arc::new(Shared {
             wire,
-            turns,
-            file: file.to_path_buf(),
+            task,
             process: AtomicU32::new(0),
             stopped: AtomicBool::new(false),
             state: Mutex::default(),
@@ -131,87 +121,35 @@ impl Shared {
             let memory = resident(self.process.load(Ordering::SeqCst));
             let number = {
                 let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-                let gap = state
-                    .answered
-                    .map_or(Duration::ZERO, |answered| begins.saturating_duration_since(answered));
-                state.seen.push(Seen { begins, gap, lasts, bytes, memory });
+                let [round, gap] = state.answered.map_or([Duration::ZERO; 2], |(began, ended)| {
+                    [began, ended].map(|then| begins.saturating_duration_since(then))
+                });
+                state.seen.push(Seen { begins, gap, round, lasts, bytes, memory });
                 state.seen.len()
             };
-            let response = self.response(number);
-            (&mut &*stream).write_all(response.as_bytes())?;
+            let began = Instant::now();
+            respond(stream, &self.task.response(self.wire, number))?;
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            state.answered = Some(Instant::now());
+            state.answered = Some((began, Instant::now()));
         }
     }
+}
 
-    /// One response in one piece.
-    fn response(&self, number: usize) -> String {
-        let is_last = number > self.turns;
-        let input = json!({ "file_path": self.file, "limit": 1 + number % 12 }).to_string();
-        let body = match self.wire {
-            Wire::Anthropic => messages(number, &input, is_last),
-            Wire::OpenAi => chat(number, &input, is_last),
-        };
-        format!(
-            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n{body}\r\n0\r\n\r\n",
-            body.len()
-        )
+/// Each piece at its time; what comes without a pause goes out in one write, as from a server that has it all.
+fn respond(mut stream: &TcpStream, pieces: &[Piece]) -> io::Result<()> {
+    let mut out = String::from(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n",
+    );
+    for piece in pieces {
+        if !piece.after.is_zero() {
+            stream.write_all(out.as_bytes())?;
+            out.clear();
+            thread::sleep(piece.after);
+        }
+        out.push_str(&format!("{:x}\r\n{}\r\n", piece.text.len(), piece.text));
     }
-}
-
-fn messages(number: usize, input: &str, is_last: bool) -> String {
-    let (block, delta, reason) = if is_last {
-        (
-            json!({ "type": "text", "text": "" }),
-            json!({ "type": "text_delta", "text": "That is all." }),
-            "end_turn",
-        )
-    } else {
-        let id = format!("toolu_bench_{number}");
-        (
-            json!({ "type": "tool_use", "id": id, "name": "Read", "input": {} }),
-            json!({ "type": "input_json_delta", "partial_json": input }),
-            "tool_use",
-        )
-    };
-    // Few tokens are reported, so that the conversation is never compacted.
-    let message = json!({
-        "id": format!("msg_{number}"), "type": "message", "role": "assistant", "model": "bench", "content": [],
-        "stop_reason": null, "usage": { "input_tokens": 100, "output_tokens": 1 },
-    });
-    let events = [
-        json!({ "type": "message_start", "message": message }),
-        json!({ "type": "content_block_start", "index": 0, "content_block": block }),
-        json!({ "type": "content_block_delta", "index": 0, "delta": delta }),
-        json!({ "type": "content_block_stop", "index": 0 }),
-        json!({
-            "type": "message_delta", "delta": { "stop_reason": reason }, "usage": { "output_tokens": 20 },
-        }),
-        json!({ "type": "message_stop" }),
-    ];
-    events.iter().map(event).collect()
-}
-
-fn chat(number: usize, input: &str, is_last: bool) -> String {
-    let (delta, reason) = if is_last {
-        (json!({ "role": "assistant", "content": "That is all." }), "stop")
-    } else {
-        let function = json!({ "name": "Read", "arguments": input });
-        let call = json!({ "index": 0, "id": format!("call_{number}"), "type": "function", "function": function });
-        (json!({ "role": "assistant", "tool_calls": [call] }), "tool_calls")
-    };
-    let chunk = |delta: Value, reason: Option<&str>| {
-        let choice = json!({ "index": 0, "delta": delta, "finish_reason": reason });
-        let usage = json!({ "prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120 });
-        let chunk = json!({ "id": "c", "object": "chat.completion.chunk", "choices": [choice], "usage": usage });
-        format!("data: {chunk}\n\n")
-    };
-    format!("{}{}data: [DONE]\n\n", chunk(delta, None), chunk(json!({}), Some(reason)))
-}
-
-fn event(data: &Value) -> String {
-    let name = data.get("type").and_then(Value::as_str).unwrap_or_default();
-    format!("event: {name}\ndata: {data}\n\n")
+    out.push_str("0\r\n\r\n");
+    stream.write_all(out.as_bytes())
 }
 
 /// Reads one request and gives the bytes of its body.

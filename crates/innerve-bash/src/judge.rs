@@ -71,43 +71,30 @@ impl<'a> Reader<'a> {
         let Some(first) = simple.words.first() else {
             return self.bare(simple, scope);
         };
-        if let Err(refusal) = check_name(first, &simple) {
-            self.found_only(&simple, scope);
-            return Err(refusal);
-        }
-        let plain_environment = match Self::environment(&simple) {
-            Ok(plain) => plain,
-            Err(refusal) => {
-                self.found_only(&simple, scope);
-                return Err(refusal);
-            }
-        };
-        let Simple { words, assignments, redirections, span } = simple;
-        let wrappers = self.wrappers.clone();
-        let call = Call {
-            words,
-            assignments,
-            redirections,
-            span,
-            wrappers,
-            plain_environment,
-            executed: false,
-        };
+        let checked = check_name(first, &simple).and_then(|()| Self::environment(&simple));
+        let plain = checked.inspect_err(|_| self.found_only(&simple, scope))?;
+        let call = self.call_of(simple, plain);
         self.call(&call, scope)?;
         Ok(())
     }
 
+    /// The call that a simple command is, behind the wrappers that were read.
+    fn call_of(&self, simple: Simple<'a>, plain_environment: bool) -> Call<'a> {
+        let Simple { words, assignments, redirections, span } = simple;
+        Call {
+            words,
+            assignments,
+            redirections,
+            span,
+            wrappers: self.wrappers.clone(),
+            plain_environment,
+            executed: false,
+        }
+    }
+
     /// Lists a command that is refused.
     pub(crate) fn found_only(&mut self, simple: &Simple<'a>, scope: Scope) {
-        let call = Call {
-            words: simple.words.clone(),
-            assignments: simple.assignments.clone(),
-            redirections: simple.redirections.clone(),
-            span: simple.span,
-            wrappers: self.wrappers.clone(),
-            plain_environment: false,
-            executed: false,
-        };
+        let call = self.call_of(simple.clone(), false);
         self.push(&call, Judgement::unknown(), scope);
     }
 
@@ -140,25 +127,10 @@ impl<'a> Reader<'a> {
 
     /// Judges a command without words.
     fn bare(&mut self, simple: Simple<'a>, scope: Scope) -> Step {
-        let plain = match Self::environment(&simple) {
-            Ok(plain) => plain,
-            Err(refusal) => {
-                self.found_only(&simple, scope);
-                return Err(refusal);
-            }
-        };
+        let plain =
+            Self::environment(&simple).inspect_err(|_| self.found_only(&simple, scope))?;
         let judgement = Judgement::new(Class::ReadOnly, &[]);
-        let Simple { words, assignments, redirections, span } = simple;
-        let wrappers = self.wrappers.clone();
-        let call = Call {
-            words,
-            assignments,
-            redirections,
-            span,
-            wrappers,
-            plain_environment: plain,
-            executed: false,
-        };
+        let call = self.call_of(simple, plain);
         let index = self.push(&call, judgement, scope);
         if let Some(found) = self.findings.found.get_mut(index) {
             found.builtin = true;

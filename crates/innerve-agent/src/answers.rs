@@ -4,14 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
 use innerve_model::Model;
-use innerve_protocol::{ContentBlock, Message, Request, Role, StreamEvent, SystemBlock, Usage};
+use innerve_protocol::{ContentBlock, SystemBlock};
 use innerve_tool::port::SmallModel;
 use innerve_tool::{BoxFuture, ToolError, code};
-use serde_json::Map;
 
 use crate::Spending;
+use crate::aside::{self, Asking};
 
 /// How long an answer may take.
 const TIMEOUT: Duration = Duration::from_mins(1);
@@ -36,49 +35,13 @@ impl QuickAnswers {
         max_tokens: u32,
     ) -> Result<String, ToolError> {
         let failed = |why: &str| ToolError::new(code::FAILED, format!("the small model {why}"));
-        let capabilities = self.model.capabilities(&self.name);
-        let mut stream = self.model.stream(Request {
-            model: self.name.clone(),
-            max_tokens: max_tokens.min(capabilities.max_output_tokens),
-            system: vec![SystemBlock::new(system)],
-            tools: Vec::new(),
-            tool_choice: None,
-            thinking: None,
-            stop_sequences: Vec::new(),
-            messages: vec![Message::new(Role::User, vec![ContentBlock::text(prompt)]).into()],
-            extra: Map::new(),
-        });
-        let mut usage = Usage::default();
-        let mut text = String::new();
-        let ended = loop {
-            match stream.next().await {
-                Some(Ok(StreamEvent::Start { usage: more, .. } | StreamEvent::Usage(more))) => {
-                    usage.update(&more);
-                }
-                Some(Ok(StreamEvent::BlockDone { block, .. })) => {
-                    text.push_str(block.as_text().unwrap_or_default());
-                }
-                // What came before is said again.
-                Some(Ok(StreamEvent::Retrying(_))) => {
-                    text.clear();
-                    usage = Usage::default();
-                }
-                Some(Ok(StreamEvent::Stop { .. })) => break Ok(()),
-                Some(Ok(
-                    StreamEvent::BlockStart { .. }
-                    | StreamEvent::TextDelta { .. }
-                    | StreamEvent::ThinkingDelta { .. }
-                    | StreamEvent::InputDelta { .. }
-                    | StreamEvent::Ping,
-                )) => {}
-                Some(Err(error)) => {
-                    break Err(failed(&format!("gave no answer ({})", error.class().code())));
-                }
-                None => break Err(failed("broke off its answer")),
-            }
-        };
-        self.spending.add(&self.name, &usage);
-        ended?;
+        let content = vec![ContentBlock::text(prompt)];
+        let system = SystemBlock::new(system);
+        let request = aside::request(&*self.model, &self.name, system, content, max_tokens);
+        let answer = Asking::new(&*self.model, request, &self.spending).answer().await;
+        let answer = answer
+            .map_err(|error| failed(&format!("gave no answer ({})", error.class().code())))?;
+        let text: String = answer.texts().collect();
         if text.trim().is_empty() { Err(failed("answered nothing")) } else { Ok(text) }
     }
 }

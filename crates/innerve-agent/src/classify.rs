@@ -14,17 +14,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
 use innerve_model::Model;
 use innerve_pipeline::{Classifier, ClassifierRequest, ClassifierVerdict};
-use innerve_protocol::{
-    CacheControl, ContentBlock, Message, Request, Role, StopReason, StreamEvent, SystemBlock,
-    ToolUse, Usage,
-};
+use innerve_protocol::{CacheControl, ContentBlock, StopReason, SystemBlock, ToolUse};
 use innerve_tool::{BoxFuture, ToolPool};
-use serde_json::Map;
 use tokio::task::JoinHandle;
 
+use crate::aside::{self, Asking};
 use crate::looping::Looping;
 use crate::{LogError, Record, Spending};
 use history::History;
@@ -98,47 +94,11 @@ impl TwoStage {
         let mut system = SystemBlock::new(self.instructions.as_str());
         system.cache_control = capabilities.cache_control.then(CacheControl::ephemeral);
         let content = vec![ContentBlock::text(lines), ContentBlock::text(question)];
-        let mut stream = self.model.stream(Request {
-            model: self.name.clone(),
-            max_tokens: tokens.min(capabilities.max_output_tokens),
-            system: vec![system],
-            tools: Vec::new(),
-            tool_choice: None,
-            thinking: None,
-            stop_sequences: Vec::new(),
-            messages: vec![Message::new(Role::User, content).into()],
-            extra: Map::new(),
-        });
-        let mut usage = Usage::default();
-        let mut text = String::new();
-        let ended = loop {
-            match stream.next().await {
-                Some(Ok(StreamEvent::Start { usage: more, .. } | StreamEvent::Usage(more))) => {
-                    usage.update(&more);
-                }
-                Some(Ok(StreamEvent::BlockDone { block, .. })) => {
-                    text.push_str(block.as_text().unwrap_or_default());
-                }
-                // What came before is said again.
-                Some(Ok(StreamEvent::Retrying(_))) => {
-                    text.clear();
-                    usage = Usage::default();
-                }
-                Some(Ok(StreamEvent::Stop { reason, .. })) => break Ok(reason),
-                Some(Ok(
-                    StreamEvent::BlockStart { .. }
-                    | StreamEvent::TextDelta { .. }
-                    | StreamEvent::ThinkingDelta { .. }
-                    | StreamEvent::InputDelta { .. }
-                    | StreamEvent::Ping,
-                )) => {}
-                Some(Err(error)) => break Err(format!("no answer ({})", error.class().code())),
-                None => break Err("its answer broke off".to_owned()),
-            }
-        };
-        self.spending.add(&self.name, &usage);
-        match ended? {
-            StopReason::EndTurn | StopReason::StopSequence => Ok(text),
+        let request = aside::request(&*self.model, &self.name, system, content, tokens);
+        let answer = Asking::new(&*self.model, request, &self.spending).answer().await;
+        let answer = answer.map_err(|error| format!("no answer ({})", error.class().code()))?;
+        match answer.reason {
+            StopReason::EndTurn | StopReason::StopSequence => Ok(answer.texts().collect()),
             StopReason::Refusal => Err("it refused to answer".to_owned()),
             StopReason::MaxTokens
             | StopReason::ModelContextWindowExceeded

@@ -1,13 +1,13 @@
 //! Asks the model for a summary of its conversation.
 
-use futures_util::StreamExt as _;
 use innerve_model::{ErrorClass, ModelError};
 use innerve_protocol::{
-    ContentBlock, Message, Request, Role, SharedMessage, StopReason, StreamEvent, ToolChoice, Usage,
+    ContentBlock, Message, Request, Role, SharedMessage, StopReason, ToolChoice,
 };
 
 use super::{Uncompacted, shrink::shrink};
 use crate::AgentEvent;
+use crate::aside::{Asking, Step};
 use crate::event::CompactionTrigger;
 use crate::looping::Looping;
 use crate::window::Window;
@@ -93,49 +93,18 @@ impl Looping<'_> {
         request
     }
 
-    async fn read_text(&mut self, request: Request) -> Result<String, Unread> {
-        let mut stream = self.env.model.stream(request);
-        let mut texts: Vec<String> = Vec::new();
-        let mut usage = Usage::default();
-        let cancellation = self.cancellation.clone();
-        let read = loop {
-            let event = tokio::select! {
-                biased;
-                () = cancellation.cancelled() => break Err(Unread::Interrupted),
-                event = stream.next() => event,
-            };
-            match event {
-                Some(Ok(StreamEvent::Start { usage: counts, .. } | StreamEvent::Usage(counts))) => {
-                    usage.update(&counts);
+    async fn read_text(&self, request: Request) -> Result<String, Unread> {
+        let mut asking = Asking::new(&*self.env.model, request, &self.env.spending);
+        loop {
+            let step = self.cancellation.run_until_cancelled(asking.next()).await;
+            match step.ok_or(Unread::Interrupted)?.map_err(Unread::Failed)? {
+                Step::Retrying(notice) => self.tell(AgentEvent::Retrying(notice)).await,
+                Step::Answered(answer) if answer.reason == StopReason::Refusal => {
+                    return Err(Unread::Refused);
                 }
-                Some(Ok(StreamEvent::BlockDone { block, .. })) => {
-                    texts.extend(block.as_text().map(str::to_owned));
-                }
-                Some(Ok(StreamEvent::Retrying(notice))) => {
-                    texts.clear();
-                    usage = Usage::default();
-                    self.tell(AgentEvent::Retrying(notice)).await;
-                }
-                Some(Ok(StreamEvent::Stop { reason: StopReason::Refusal, .. })) => {
-                    break Err(Unread::Refused);
-                }
-                Some(Ok(StreamEvent::Stop { .. })) => break Ok(()),
-                Some(Ok(
-                    StreamEvent::BlockStart { .. }
-                    | StreamEvent::TextDelta { .. }
-                    | StreamEvent::ThinkingDelta { .. }
-                    | StreamEvent::InputDelta { .. }
-                    | StreamEvent::Ping,
-                )) => {}
-                Some(Err(error)) => break Err(Unread::Failed(error)),
-                None => {
-                    let text = "the summary ended before it was complete";
-                    break Err(Unread::Failed(ModelError::new(ErrorClass::Truncated, text)));
-                }
+                Step::Answered(answer) => return Ok(answer.texts().collect::<Vec<_>>().join("\n")),
             }
-        };
-        self.env.spending.add(self.model(), &usage);
-        read.map(|()| texts.join("\n"))
+        }
     }
 }
 

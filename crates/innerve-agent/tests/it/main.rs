@@ -21,6 +21,7 @@ mod journal;
 mod kit;
 mod log;
 mod looping;
+mod provider_search;
 mod recovery;
 mod resume;
 mod script;

@@ -190,7 +190,7 @@ impl Looping<'_> {
             for tool_use in
                 self.conversation.messages().iter().flat_map(|message| message.tool_uses())
             {
-                classifier.action(&self.pool, tool_use);
+                classifier.action(self.offer.pool(), tool_use);
             }
         }
     }

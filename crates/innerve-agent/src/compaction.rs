@@ -1,15 +1,13 @@
 //! Keeps a conversation within the model's window: old results are cleared, then all of it becomes a summary.
 
 mod carry;
+mod history;
 mod shrink;
 mod summary;
-
-use std::time::Duration;
 
 use innerve_pipeline::HookEventName;
 use innerve_protocol::{ContentBlock, Message, Role, SharedMessage};
 use serde_json::json;
-use tokio::time::Instant;
 
 use crate::event::{Compaction, CompactionTrigger};
 use crate::hooks::object;
@@ -17,29 +15,13 @@ use crate::looping::Looping;
 use crate::window::{Window, estimate};
 use crate::{AgentEvent, LogError, Terminal, TerminalReason, telemetry};
 
+use history::MAX_REFILLS;
+
+pub(crate) use history::Compactions;
 pub(crate) use shrink::{clear_old_results, strip_media};
 
-/// Compactions that may fail in a row before none is tried any more.
-const MAX_FAILURES: u32 = 3;
-/// Times in a row that the conversation may fill up again right after a compaction.
-const MAX_REFILLS: u32 = 3;
-/// A compaction after so few rounds is right after the one before.
-const REFILL_ROUNDS: u32 = 2;
-/// After this time the provider has forgotten what it cached (Anthropic Messages API, "prompt caching").
-const IDLE: Duration = Duration::from_hours(1);
 /// Results that are not cleared when old ones are.
 pub(crate) const KEPT_RESULTS: usize = 5;
-
-/// How compacting has gone so far in a conversation.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Compactions {
-    failures: u32,
-    refills: u32,
-    /// Rounds since the last one; `None` if there was none.
-    rounds: Option<u32>,
-    /// When the provider was last heard.
-    heard: Option<Instant>,
-}
 
 /// Why a conversation was not compacted.
 #[derive(Debug)]
@@ -48,29 +30,6 @@ pub(crate) enum Uncompacted {
     Interrupted,
     /// This went wrong.
     Failed(String),
-}
-
-impl Compactions {
-    /// A round of tools is over.
-    pub(crate) fn round(&mut self) {
-        self.rounds = self.rounds.map(|rounds| rounds.saturating_add(1));
-    }
-
-    /// The provider answered.
-    pub(crate) fn heard(&mut self) {
-        self.heard = Some(Instant::now());
-    }
-
-    fn is_cold(&self) -> bool {
-        self.heard.is_some_and(|heard| heard.elapsed() > IDLE)
-    }
-
-    /// Notes that the conversation is full; `false` if it is so again and again right after it was compacted.
-    fn refill(&mut self) -> bool {
-        let is_refill = self.rounds.is_some_and(|rounds| rounds <= REFILL_ROUNDS);
-        self.refills = if is_refill { self.refills + 1 } else { 0 };
-        self.refills < MAX_REFILLS
-    }
 }
 
 impl Looping<'_> {
@@ -84,7 +43,7 @@ impl Looping<'_> {
             return Ok(None);
         }
         let is_tried =
-            self.env.config.auto_compact && self.conversation.compactions.failures < MAX_FAILURES;
+            self.env.config.auto_compact && self.conversation.compactions.is_worth_a_try();
         if is_tried {
             if !self.conversation.compactions.refill() {
                 let message = format!(
@@ -164,8 +123,7 @@ impl Looping<'_> {
         let mut messages = vec![Message::new(Role::User, first)];
         messages.extend(fit(tail, limit, trigger));
         self.conversation.replace(messages)?;
-        self.conversation.compactions =
-            Compactions { failures: 0, rounds: Some(0), ..self.conversation.compactions };
+        self.conversation.compactions.succeeded();
         let fields = object(json!({ "trigger": trigger.name(), "compact_summary": summary }));
         self.hear(HookEventName::PostCompact, fields).await;
         let after = self.size();
@@ -175,7 +133,7 @@ impl Looping<'_> {
     }
 
     fn failed(&mut self, why: String) -> Uncompacted {
-        self.conversation.compactions.failures += 1;
+        self.conversation.compactions.failed();
         Uncompacted::Failed(why)
     }
 

@@ -5,15 +5,11 @@
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
-use std::sync::Arc;
 
 use innerve_protocol::{
     ContentBlock, Message, Role, SharedMessage, ToolDefinition, ToolResultContent,
 };
 use innerve_tool::{DynTool, ToolPool};
-
-use crate::LogError;
-use crate::looping::Looping;
 
 /// The tool without which nothing is deferred, since nothing could be found.
 const SEARCH: &str = "ToolSearch";
@@ -109,7 +105,7 @@ fn reference(block: &ContentBlock) -> Option<&str> {
 
 /// The deferred tools whose schemas stay out of the prompt. One that was found and that nothing refers to any more, since a
 /// summary has swallowed what found it, is sent in full: the model knows it and could not call it.
-fn hidden(
+pub(crate) fn hidden(
     deferred: &BTreeSet<String>,
     found: &BTreeSet<String>,
     referenced: &BTreeSet<String>,
@@ -173,62 +169,6 @@ fn told(messages: &[SharedMessage]) -> BTreeSet<&str> {
         }
     }
     names
-}
-
-/// What is deferred at the moment.
-#[derive(Debug, Default)]
-pub(crate) struct Deferral {
-    /// The tools that it was made for.
-    names: Vec<String>,
-    /// All deferred tools.
-    deferred: BTreeSet<String>,
-    /// Those of them whose schemas stay out of the prompt: a tool whose reference a summary has swallowed is sent in full.
-    pub(crate) hidden: BTreeSet<String>,
-}
-
-impl Looping<'_> {
-    /// Brings the tools up to date: those of servers, which of them are deferred, and what the model knows of them.
-    pub(crate) fn refresh_tools(&mut self) -> Result<(), LogError> {
-        self.pool = self.catalog.pool();
-        let names = self.pool.names();
-        if self.deferral.names != names {
-            let window = self.capabilities().context_window;
-            let already = !self.deferral.deferred.is_empty();
-            self.deferral.deferred =
-                deferred(self.env.config.tool_search, &self.pool, window, already);
-            self.deferral.names = names;
-        }
-        let there = referenced(self.conversation.messages().iter().map(|message| &**message));
-        let hidden = hidden(&self.deferral.deferred, &self.conversation.found, &there);
-        self.conversation.found.extend(there);
-        let known = self.deferral.names.iter().filter(|name| !hidden.contains(*name));
-        let loaded: BTreeSet<String> = known.chain(&self.conversation.found).cloned().collect();
-        self.loaded = Arc::new(loaded);
-        self.catalog.set_loaded(Arc::clone(&self.loaded));
-        self.deferral.hidden = hidden;
-        self.announce()
-    }
-
-    /// Tells the model the names of deferred tools, and once which servers may still bring more.
-    fn announce(&mut self) -> Result<(), LogError> {
-        let messages = self.conversation.messages();
-        // A turn that the provider has paused goes on without a word from anybody.
-        if messages.last().is_none_or(|last| last.role != Role::User) {
-            return Ok(());
-        }
-        let mut lines: Vec<String> =
-            announcement(messages, &self.deferral.hidden).into_iter().collect();
-        if !std::mem::replace(&mut self.conversation.told_pending, true) {
-            let pending = self.env.tools.pending();
-            if !pending.is_empty() {
-                lines.push(format!("[{}]", pending.join(" ")));
-            }
-        }
-        if lines.is_empty() {
-            return Ok(());
-        }
-        self.conversation.push(Message::user(lines.join("\n")))
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! One run: requests, responses and tools, until there is a reason to end.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -16,11 +15,11 @@ use tracing::Instrument as _;
 use crate::catalog::PoolCatalog;
 use crate::classify::words_of;
 use crate::conversation::Conversation;
-use crate::deferral::Deferral;
 use crate::executor::Executor;
 use crate::fork::Sent;
 use crate::inbox::Inbox;
-use crate::recovery::{Target, asked_tokens};
+use crate::offer::Offer;
+use crate::target::Target;
 use crate::{
     AgentEvent, LogError, Record, ResultFiles, RunSummary, SessionEnv, Terminal, TerminalReason,
     Transition, request, telemetry, window,
@@ -36,22 +35,14 @@ pub(crate) struct Looping<'a> {
     /// The model's last words in this run.
     pub(crate) result: String,
     events: mpsc::Sender<AgentEvent>,
-    pub(crate) pool: ToolPool,
-    pub(crate) catalog: Arc<PoolCatalog>,
-    pub(crate) deferral: Deferral,
-    /// The tools whose schemas the model has.
-    pub(crate) loaded: Arc<BTreeSet<String>>,
+    pub(crate) offer: Offer,
     /// What a person writes meanwhile.
     pub(crate) inbox: Arc<Inbox>,
     /// The conversation as it was sent last.
     sent: Arc<Sent>,
     /// Which model answers: 0 the usual one, then those that take over.
     pub(crate) fallback: usize,
-    /// Output tokens of this run, without sub-agents.
-    pub(crate) output: u64,
     pub(crate) target: Target,
-    /// How many output tokens it should use.
-    pub(crate) wanted_tokens: Option<u64>,
     pub(crate) frame: Option<u64>,
 }
 
@@ -87,8 +78,8 @@ impl<'a> Looping<'a> {
         inbox: Arc<Inbox>,
         sent: Arc<Sent>,
     ) -> Self {
-        let pool = catalog.pool();
-        let loaded = Arc::new(pool.names().into_iter().collect());
+        // What a sub-agent uses was asked for by an agent, not by a person.
+        let wanted = env.config.token_target.filter(|_| env.agent_id.is_none());
         Self {
             env,
             conversation,
@@ -97,16 +88,11 @@ impl<'a> Looping<'a> {
             turns: 0,
             result: String::new(),
             events,
-            pool,
-            catalog,
-            deferral: Deferral::default(),
-            loaded,
+            offer: Offer::new(catalog),
             inbox,
             sent,
             fallback: 0,
-            output: 0,
-            target: Target::default(),
-            wanted_tokens: env.config.token_target,
+            target: Target::new(wanted),
             frame: None,
         }
     }
@@ -123,7 +109,7 @@ impl Looping<'_> {
         self.tell(AgentEvent::Started {
             session_id: self.env.session_id.clone(),
             model: self.env.config.model.clone(),
-            tools: self.pool.names(),
+            tools: self.offer.pool().names(),
             mode: policy.mode,
             cwd: policy.cwd.clone(),
         })
@@ -136,7 +122,9 @@ impl Looping<'_> {
             // Before anybody adds to it.
             telemetry::user_prompt(&prompt);
             let words = words_of(&prompt);
-            self.wanted_tokens = asked_tokens(&words).or(self.wanted_tokens);
+            if self.env.agent_id.is_none() {
+                self.target.hear(&words);
+            }
             prompt.extend(attached);
             if let Err(why) = self.hear_prompt(&mut prompt).await {
                 let message = format!("a hook refused the prompt: {why}");
@@ -166,7 +154,9 @@ impl Looping<'_> {
         if let Some(terminal) = self.over_budget() {
             return Ok(Next::End(terminal));
         }
-        self.refresh_tools()?;
+        let window = self.capabilities().context_window;
+        self.offer.refresh(self.conversation, self.env.config.tool_search, window);
+        self.offer.announce(self.conversation, || self.env.tools.pending())?;
         self.settle()?;
         if let Some(terminal) = self.make_room().await? {
             return Ok(Next::End(terminal));
@@ -189,7 +179,7 @@ impl Looping<'_> {
         executor.complete();
         telemetry::answered(&span, naming, self.model(), &response, since.elapsed());
         self.env.spending.add(self.model(), &response.usage);
-        self.output += response.usage.output_tokens.unwrap_or(0);
+        self.target.used(response.usage.output_tokens.unwrap_or(0));
         self.conversation.compactions.heard();
 
         if executor.len() > 0 {
@@ -240,7 +230,7 @@ impl Looping<'_> {
     /// Makes the conversation one that can be sent: repaired, and the results of each message within the budget.
     pub(crate) fn settle(&mut self) -> Result<(), LogError> {
         let store = ResultFiles::new(SessionEnv::results_folder(&self.env.folder));
-        let pool = &self.pool;
+        let pool = self.offer.pool();
         self.conversation.settle(|name| is_self_bounded(pool, name), &store)
     }
 
@@ -253,9 +243,8 @@ impl Looping<'_> {
             _ => without_thinking(messages),
         };
         let model = self.model().to_owned();
-        let hidden = &self.deferral.hidden;
         let config = &self.env.config;
-        request::build(model, config, &capabilities, &self.pool, hidden, messages, max_tokens)
+        request::build(model, config, &capabilities, &self.offer, messages, max_tokens)
     }
 
     /// The model that answers at the moment.
@@ -295,7 +284,7 @@ impl Looping<'_> {
 
     pub(crate) fn turn(&self) -> Turn {
         Turn {
-            pool: self.pool.clone(),
+            pool: self.offer.pool().clone(),
             policy: Arc::clone(&self.env.policy) as Arc<dyn PolicySource>,
             session_id: self.env.session_id.clone(),
             agent_id: self.env.agent_id.clone(),
@@ -304,7 +293,7 @@ impl Looping<'_> {
             cancellation: self.cancellation.child_token(),
             progress: Arc::new(ProgressToEvents(self.events.clone())),
             denials: Arc::clone(&self.env.denials),
-            loaded: Arc::clone(&self.loaded),
+            loaded: Arc::clone(self.offer.loaded()),
             batch: Arc::default(),
         }
     }

@@ -18,60 +18,6 @@ const MAX_PAUSES: u32 = 10;
 const LEAST_OUTPUT: u64 = 3_000;
 /// Tokens that a reduced request leaves free, as no count is exact.
 const SPARE: u64 = 1_000;
-/// Output tokens of a continuation that is worth another one.
-const WORTHWHILE: u64 = 500;
-
-/// How far a run is on its way to the tokens that it should use.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Target {
-    continuations: u32,
-    /// Output tokens when the model was last asked to go on.
-    before: u64,
-    /// Continuations in a row that brought next to nothing.
-    idle: u32,
-}
-
-/// The output tokens that a person asks for in a prompt: `+500k` or `+2m` as its first or last word.
-pub(crate) fn asked_tokens(prompt: &str) -> Option<u64> {
-    let mut words = prompt.split_whitespace();
-    let first = words.next();
-    [first, words.next_back()].into_iter().flatten().find_map(|word| {
-        let number = word.strip_prefix('+')?;
-        let split = number.find(|letter: char| !letter.is_ascii_digit() && letter != '.')?;
-        let (number, unit) = number.split_at_checked(split)?;
-        let unit: u32 = match unit {
-            "k" | "K" => 1_000,
-            "m" | "M" => 1_000_000,
-            _ => return None,
-        };
-        let tokens = number.parse::<f64>().ok()? * f64::from(unit);
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a float becomes the nearest number there is"
-        )]
-        (tokens >= 1.0).then_some(tokens as u64)
-    })
-}
-
-impl Target {
-    /// Whether the model should go on, having used so many output tokens of so many.
-    fn goes_on(&mut self, used: u64, target: u64) -> bool {
-        if self.continuations > 0 {
-            let is_idle = used.saturating_sub(self.before) < WORTHWHILE;
-            self.idle = if is_idle { self.idle + 1 } else { 0 };
-        }
-        self.before = used;
-        let has_dried_up = self.continuations >= 3 && self.idle >= 2;
-        // Nine tenths are enough.
-        if used.saturating_mul(10) >= target.saturating_mul(9) || has_dried_up {
-            return false;
-        }
-        self.continuations += 1;
-        true
-    }
-}
-
 impl Looping<'_> {
     /// A response without tool uses: the end, a cut, or a failure.
     pub(crate) async fn finish_text(
@@ -148,13 +94,9 @@ impl Looping<'_> {
         if !matches!(&next, Next::End(terminal) if terminal.reason == TerminalReason::Completed) {
             return Ok(next);
         }
-        let Some(target) = self.wanted_tokens.filter(|_| self.env.agent_id.is_none()) else {
+        let Some((used, target)) = self.target.goes_on() else {
             return Ok(next);
         };
-        if !self.target.goes_on(self.output, target) {
-            return Ok(next);
-        }
-        let used = self.output;
         self.note(format!(
             "[You have used {used} of the {target} output tokens that the user gave you for this task. Go on working: do what \
              is left, check what is done, improve it. Do not sum up.]"
@@ -295,41 +237,4 @@ fn model_failure(error: &ModelError) -> Terminal {
         _ => TerminalReason::ModelError,
     };
     Terminal { reason, message: error.to_string() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn f48_nine_tenths_of_the_tokens_are_enough_and_less_goes_on() {
-        assert!(!Target::default().goes_on(450_001, 500_000));
-        assert!(!Target::default().goes_on(450_000, 500_000));
-        assert!(Target::default().goes_on(449_999, 500_000));
-    }
-
-    #[test]
-    fn a_prompt_may_say_how_many_tokens_it_is_worth() {
-        for (prompt, tokens) in [
-            ("mend all of it +500k", Some(500_000)),
-            ("+1.5m mend all of it", Some(1_500_000)),
-            ("+20K", Some(20_000)),
-            ("what is 1 +1", None),
-            ("the +500k in the middle does not count", None),
-            ("+k", None),
-            ("+0k", None),
-            ("+5x", None),
-            ("", None),
-        ] {
-            assert_eq!(asked_tokens(prompt), tokens, "{prompt}");
-        }
-    }
-
-    #[test]
-    fn a_model_that_has_nothing_more_to_say_is_left_alone() {
-        let mut target = Target::default();
-        let used = [10_000, 20_000, 30_000, 30_100, 30_200];
-        let goes_on: Vec<bool> = used.map(|used| target.goes_on(used, 500_000)).to_vec();
-        assert_eq!(goes_on, [true, true, true, true, false]);
-    }
 }

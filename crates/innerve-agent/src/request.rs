@@ -1,37 +1,30 @@
 //! Builds the request of a turn: the same bytes as before, and what is new after them.
 
-use std::collections::BTreeSet;
-
 use innerve_protocol::{
     CacheControl, Capabilities, ContentBlock, Request, Role, SharedMessage, SystemBlock,
     ToolDefinition,
 };
-use innerve_tool::ToolPool;
 use serde_json::Map;
 
 use crate::AgentConfig;
 use crate::deferral::strip_references;
+use crate::offer::Offer;
 
 /// The request for the next response.
 pub(crate) fn build(
     model: String,
     config: &AgentConfig,
     capabilities: &Capabilities,
-    pool: &ToolPool,
-    hidden: &BTreeSet<String>,
+    offer: &Offer,
     mut messages: Vec<SharedMessage>,
     max_tokens: u32,
 ) -> Request {
-    strip_references(&mut messages, pool);
-    let mut tools = pool.definitions();
-    for tool in &mut tools {
-        tool.defer_loading = hidden.contains(&tool.name);
-    }
+    strip_references(&mut messages, offer.pool());
     let mut request = Request {
         model,
         max_tokens: max_tokens.min(capabilities.max_output_tokens),
         system: config.system.iter().map(SystemBlock::new).collect(),
-        tools,
+        tools: offer.definitions(),
         tool_choice: None,
         thinking: None,
         stop_sequences: Vec::new(),
@@ -39,7 +32,7 @@ pub(crate) fn build(
         extra: Map::new(),
     };
     if capabilities.cache_control {
-        mark(&mut request, pool.builtin_count());
+        mark(&mut request, offer.pool().builtin_count());
     }
     request
 }

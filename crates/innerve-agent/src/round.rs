@@ -22,7 +22,7 @@ impl Looping<'_> {
         for (index, tool_use) in executor.startable() {
             self.conversation.log.append(&Record::ToolStarted { tool_use: tool_use.clone() })?;
             if let Some(classifier) = &self.env.classifier {
-                classifier.action(&self.pool, &tool_use);
+                classifier.action(self.offer.pool(), &tool_use);
             }
             self.tell(AgentEvent::ToolStarted(tool_use)).await;
             executor.launch(index);

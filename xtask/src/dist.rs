@@ -1,7 +1,10 @@
-//! `cargo xtask dist`: what a person downloads: the program, completions, the manual page, licences, and checksums.
+//! `cargo xtask dist`: what a person downloads: the program, completions, the manual page, licences, and a checksum.
 
-use std::collections::BTreeSet;
-use std::path::Path;
+mod archive;
+mod licences;
+
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use xshell::{Shell, cmd};
 
@@ -10,59 +13,94 @@ use crate::cargo::plain;
 use crate::steps::{Done, Steps};
 use crate::workspace::Workspace;
 
-/// The shells that completions are made for, and the file each looks for.
-const COMPLETIONS: [(&str, &str); 3] =
-    [("bash", "innerve.bash"), ("fish", "innerve.fish"), ("zsh", "_innerve")];
+/// The package whose program is packed.
+const PACKAGE: &str = "innerve-cli";
 
-/// Builds for the machine it runs on and puts everything into `target/dist`.
+/// Builds for the machine it runs on, puts the archive into `target/dist/out`, and tries it as who has downloaded it.
 pub(crate) fn run(shell: &Shell, workspace: &Workspace, steps: &mut Steps) {
     let mut built = false;
     steps.run("dist: build", || {
-        plain(cmd!(
-            shell,
-            "cargo build --locked --profile dist --package innerve-cli --bin innerve"
-        ))
-        .run()?;
+        let _flags = shell.push_env("RUSTFLAGS", flags(workspace)?);
+        plain(cmd!(shell, "cargo build --locked --profile dist --package {PACKAGE} --bin innerve"))
+            .run()?;
         built = true;
         Ok(Done::Passed)
     });
-    if built {
-        steps.run("dist: archive", || archive(shell, workspace));
+    if !built {
+        return;
+    }
+    let mut packed: Option<PathBuf> = None;
+    steps.run("dist: archive", || {
+        packed = Some(pack(shell, workspace)?);
+        Ok(Done::Passed)
+    });
+    if let Some(archive) = packed {
+        steps.run("dist: try it", || {
+            archive::try_out(shell, &archive)?;
+            Ok(Done::Passed)
+        });
     }
 }
 
-fn archive(shell: &Shell, workspace: &Workspace) -> Result<Done> {
+/// The flags that are set, and those that keep the directories of whoever builds out of the program.
+fn flags(workspace: &Workspace) -> Result<String> {
+    let home = std::env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".cargo")));
+    let home = home.ok_or("neither CARGO_HOME nor HOME is set")?;
+    let set = std::env::var("RUSTFLAGS").unwrap_or_default();
+    Ok(with_remapped(&set, &[(&home.join("registry/src"), "crates"), (&workspace.root, "innerve")]))
+}
+
+fn with_remapped(set: &str, directories: &[(&PathBuf, &str)]) -> String {
+    let mut flags = set.to_owned();
+    for (directory, name) in directories {
+        flags.push_str(&format!(" --remap-path-prefix={}={name}", directory.display()));
+    }
+    flags.trim().to_owned()
+}
+
+fn pack(shell: &Shell, workspace: &Workspace) -> Result<PathBuf> {
     let program =
         workspace.target.join("dist").join(format!("innerve{}", std::env::consts::EXE_SUFFIX));
-    let version = cmd!(shell, "{program} --version").quiet().read()?;
-    let version = version.split_whitespace().last().unwrap_or("0").to_owned();
-    let name = format!("innerve-{version}-{}", host(shell)?);
+    let (compiler, target) = compiler(&cmd!(shell, "rustc --version --verbose").quiet().read()?)?;
+    let file = |path: &str| fs::read_to_string(workspace.root.join(path));
+    let mit = file("LICENSE-MIT")?;
+    // Without its title and our copyright.
+    let permission = mit.find("Permission is").and_then(|start| mit.get(start..));
+    let permission = permission.ok_or("LICENSE-MIT is not the text of that licence")?;
+    let components = licences::components(shell, PACKAGE)?;
+    let papers = vec![
+        ("README.md", file("README.md")?),
+        ("CHANGELOG.md", file("crates/innerve-cli/CHANGELOG.md")?),
+        ("LICENSE-APACHE", file("LICENSE-APACHE")?),
+        ("THIRD-PARTY.md", licences::paper(&components, permission, &compiler)?),
+        ("LICENSE-MIT", mit),
+    ];
+    // The commit's time, so that the same commit gives the same archive.
+    let time = cmd!(shell, "git log -1 --format=%ct").quiet().read()?.trim().parse()?;
+    let content = archive::Content { program: &program, target: &target, papers, time };
     let out = workspace.target.join("dist").join("out");
-    let folder = out.join(&name);
     shell.remove_path(&out)?;
-    shell.create_dir(&folder)?;
-    shell.copy_file(&program, &folder)?;
-    for (language, file) in COMPLETIONS {
-        let script = cmd!(shell, "{program} completions {language}").quiet().read()?;
-        shell.write_file(folder.join("completions").join(file), script + "\n")?;
+    let archive = archive::pack(shell, &out, &content)?;
+    let size = |path: &Path| -> Result<f64> { Ok(megabytes(fs::metadata(path)?.len())) };
+    println!(
+        "{}: {:.1} MB, of which the program unpacked is {:.1} MB; {} crates of others",
+        archive.display(),
+        size(&archive)?,
+        size(&program)?,
+        components.len()
+    );
+    Ok(archive)
+}
+
+/// The name of this machine's compiler with its version, and its target triple.
+fn compiler(text: &str) -> Result<(String, String)> {
+    let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name));
+    match (field("release: "), field("host: ")) {
+        (Some(release), Some(host)) => Ok((format!("Rust {release}"), host.to_owned())),
+        (_, _) => Err("rustc does not say its release and host".into()),
     }
-    let page = cmd!(shell, "{program} completions man").quiet().read()?;
-    shell.write_file(folder.join("innerve.1"), page + "\n")?;
-    for file in ["README.md", "LICENSE-MIT", "LICENSE-APACHE"] {
-        shell.copy_file(workspace.root.join(file), &folder)?;
-    }
-    shell.copy_file(workspace.root.join("crates/innerve-cli/CHANGELOG.md"), &folder)?;
-    shell.write_file(folder.join("THIRD-PARTY.md"), third_party(&crates(shell)?)?)?;
-    let packed = format!("{name}.tar.gz");
-    {
-        let _there = shell.push_dir(&out);
-        cmd!(shell, "tar --create --gzip --file {packed} {name}").run()?;
-        let sum = checksum(shell, &packed)?;
-        shell.write_file(out.join(format!("{packed}.sha256")), sum)?;
-    }
-    let size = std::fs::metadata(folder.join(file_name(&program)))?.len();
-    println!("{} ({:.1} MB the program)", out.join(&packed).display(), megabytes(size));
-    Ok(Done::Passed)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a size that is shown to one digit")]
@@ -70,78 +108,27 @@ fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }
 
-fn file_name(path: &Path) -> &std::ffi::OsStr {
-    path.file_name().unwrap_or_default()
-}
-
-/// The target triple of this machine's compiler.
-fn host(shell: &Shell) -> Result<String> {
-    let text = cmd!(shell, "rustc --version --verbose").quiet().read()?;
-    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).ok_or_else(|| "rustc does not say its host".into())
-}
-
-fn checksum(shell: &Shell, file: &str) -> Result<String> {
-    let sum = cmd!(shell, "sha256sum {file}").quiet().read();
-    Ok(sum.or_else(|_| cmd!(shell, "shasum -a 256 {file}").quiet().read())? + "\n")
-}
-
-/// Name, version and licence of each crate that is linked into the program.
-fn crates(shell: &Shell) -> Result<Vec<String>> {
-    let list = plain(cmd!(
-        shell,
-        "cargo tree --locked --package innerve-cli --edges normal --prefix none --format '{p}|{l}'"
-    ))
-    .quiet()
-    .read()?;
-    Ok(list.lines().map(str::to_owned).collect())
-}
-
-/// A table of other people's crates; one without a licence stops the archive.
-fn third_party(lines: &[String]) -> Result<String> {
-    let mut rows = BTreeSet::new();
-    for line in lines {
-        let (package, licence) = line.split_once('|').unwrap_or((line, ""));
-        // Our own have a path behind the version, and a crate that was listed before a `(*)`.
-        let words: Vec<&str> = package.split_whitespace().collect();
-        let [name, version, ..] = words.as_slice() else { continue };
-        if name.starts_with("innerve") {
-            continue;
-        }
-        let licence = licence.trim_end_matches("(*)").trim();
-        if licence.is_empty() {
-            return Err(format!("{name} {version} names no licence").into());
-        }
-        rows.insert(format!("| {name} | {} | {licence} |", version.trim_start_matches('v')));
-    }
-    let rows: Vec<String> = rows.into_iter().collect();
-    Ok(format!(
-        "# Crates in this program\n\n| crate | version | licence |\n| --- | --- | --- |\n{}\n",
-        rows.join("\n")
-    ))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn other_peoples_crates_are_listed_once_with_their_licence() {
-        let lines = [
-            "innerve-cli v0.1.0 (/p/crates/innerve-cli)|MIT OR Apache-2.0",
-            "serde v1.0.2|MIT OR Apache-2.0",
-            "anstyle v1.0.0|MIT",
-            "serde v1.0.2|MIT OR Apache-2.0 (*)",
-            "",
-        ]
-        .map(str::to_owned);
-        let table = third_party(&lines).unwrap();
-        assert!(
-            table.ends_with(
-                "| --- |\n| anstyle | 1.0.0 | MIT |\n| serde | 1.0.2 | MIT OR Apache-2.0 |\n"
-            ),
-            "{table}"
+    fn the_compiler_says_its_version_and_target() {
+        let text = "rustc 1.95.0 (abc 2026-03-21)\nbinary: rustc\nhost: x86_64-unknown-linux-gnu\nrelease: 1.95.0\n";
+        let (compiler, target) = super::compiler(text).unwrap();
+        assert_eq!(
+            (compiler.as_str(), target.as_str()),
+            ("Rust 1.95.0", "x86_64-unknown-linux-gnu")
         );
-        assert!(third_party(&["x v1.0.0|".to_owned()]).is_err());
+        assert!(super::compiler("rustc 1.95.0").is_err());
+    }
+
+    #[test]
+    fn directories_of_the_builder_are_renamed_beside_the_flags_that_are_set() {
+        let (home, root) = (PathBuf::from("/h/.cargo/registry/src"), PathBuf::from("/p"));
+        assert_eq!(
+            with_remapped("-C opt-level=2", &[(&home, "crates"), (&root, "innerve")]),
+            "-C opt-level=2 --remap-path-prefix=/h/.cargo/registry/src=crates --remap-path-prefix=/p=innerve"
+        );
     }
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use innerve_tool::port::{
-    Clock, OutputSpool, ProcessRunner, SmallModel, SubagentSpawner, TaskRegistry, WebSearcher,
+    Clock, OutputSpool, ProcessRunner, SmallModel, SubagentSpawner, TaskListStore, TaskRegistry,
+    WebSearcher,
 };
 use innerve_tool::{DefinitionError, DynTool, erase};
 
@@ -26,6 +27,8 @@ use crate::question::AskUserQuestionTool;
 use crate::read::ReadTool;
 #[cfg(feature = "task")]
 use crate::task::{TaskOutputTool, TaskStopTool};
+#[cfg(feature = "task-list")]
+use crate::task_list::{TaskCreateTool, TaskGetTool, TaskListTool, TaskUpdateTool};
 #[cfg(feature = "todo")]
 use crate::todo::TodoWriteTool;
 #[cfg(feature = "web")]
@@ -47,6 +50,9 @@ pub struct Host {
     pub clock: Arc<dyn Clock>,
     /// Background work; without it nothing runs in the background.
     pub tasks: Option<Arc<dyn TaskRegistry>>,
+    /// The list of things to do that all agents of the session share (feature `task-list`): with it there are
+    /// `TaskCreate` and its kin, and no `TodoWrite`, so that a model never has two lists for one purpose.
+    pub task_list: Option<Arc<dyn TaskListStore>>,
     /// Sub-agents; without it there is no Agent tool.
     pub spawner: Option<Arc<dyn SubagentSpawner>>,
     /// How commands run.
@@ -69,6 +75,7 @@ pub fn builtins(host: &Host) -> Result<Vec<Arc<dyn DynTool>>, DefinitionError> {
         spool,
         clock,
         tasks,
+        task_list,
         spawner,
         bash,
         stale_edits,
@@ -78,6 +85,8 @@ pub fn builtins(host: &Host) -> Result<Vec<Arc<dyn DynTool>>, DefinitionError> {
     } = host.clone();
     #[cfg(not(feature = "web"))]
     drop((small_model, searcher));
+    #[cfg(not(any(feature = "task-list", feature = "todo")))]
+    drop(task_list);
     let shell = || {
         let (processes, spool) = (Arc::clone(&processes), Arc::clone(&spool));
         let shell = BashTool::new(processes, spool, Arc::clone(&clock), bash.clone());
@@ -107,7 +116,16 @@ pub fn builtins(host: &Host) -> Result<Vec<Arc<dyn DynTool>>, DefinitionError> {
     #[cfg(feature = "question")]
     tools.push(erase(AskUserQuestionTool)?);
     #[cfg(feature = "todo")]
-    tools.push(erase(TodoWriteTool::new())?);
+    if !cfg!(feature = "task-list") || task_list.is_none() {
+        tools.push(erase(TodoWriteTool::new())?);
+    }
+    #[cfg(feature = "task-list")]
+    if let Some(list) = task_list {
+        tools.push(erase(TaskCreateTool::new(Arc::clone(&list)))?);
+        tools.push(erase(TaskGetTool::new(Arc::clone(&list)))?);
+        tools.push(erase(TaskListTool::new(Arc::clone(&list)))?);
+        tools.push(erase(TaskUpdateTool::new(list))?);
+    }
     #[cfg(feature = "web")]
     {
         let mut fetch = WebFetchTool::new(Arc::clone(&clock));
@@ -146,6 +164,7 @@ impl std::fmt::Debug for Host {
             .debug_struct("Host")
             .field("files", &self.files)
             .field("tasks", &self.tasks.is_some())
+            .field("task_list", &self.task_list.is_some())
             .field("spawner", &self.spawner.is_some())
             .field("bash", &self.bash)
             .field("stale_edits", &self.stale_edits)

@@ -24,6 +24,8 @@ pub mod read;
 pub mod sandbox;
 #[cfg(feature = "task")]
 pub mod task;
+#[cfg(feature = "task-list")]
+pub mod task_list;
 #[cfg(feature = "todo")]
 pub mod todo;
 #[cfg(feature = "tool-search")]
@@ -69,6 +71,7 @@ mod paths;
     feature = "multi-edit",
     feature = "notebook",
     feature = "question",
+    feature = "task-list",
     feature = "todo",
     feature = "worktree"
 ))]

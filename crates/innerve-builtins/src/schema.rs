@@ -29,6 +29,7 @@ pub(crate) fn untitled(schema: &mut Schema) {
         feature = "agent",
         feature = "grep",
         feature = "notebook",
+        feature = "task-list",
         feature = "todo",
         feature = "worktree"
     )),

@@ -3,6 +3,7 @@
 mod changes;
 mod commands;
 mod others;
+mod task_list;
 
 use innerve_tool::show::{AnyTool, Row, RowKind, Show};
 use serde_json::Value;
@@ -18,6 +19,10 @@ pub fn of(tool: &str) -> &'static dyn Show {
         "Agent" | "Task" => &others::Agents,
         "AskUserQuestion" => &others::Questions,
         "ExitPlanMode" => &others::Plans,
+        "TaskCreate" => &task_list::Created,
+        "TaskGet" => &task_list::Details,
+        "TaskList" => &task_list::Overview,
+        "TaskUpdate" => &task_list::Updated,
         "TodoWrite" => &others::Todos,
         "WebFetch" => &others::Pages,
         "WebSearch" => &others::Hits,

@@ -37,6 +37,8 @@ mod property;
 mod read;
 #[path = "files/schema.rs"]
 mod schema;
+#[path = "files/task_list.rs"]
+mod task_list;
 #[cfg(feature = "web")]
 #[path = "files/web.rs"]
 mod web;

@@ -101,17 +101,22 @@ impl Show for Todos {
             .iter()
             .find_map(|field| data.get(field).and_then(Value::as_array));
         let Some(todos) = list else { return AnyTool.result(data, words) };
-        let done = todos.iter().filter(|todo| text(todo, "status") == "completed").count();
-        let rows = todos.iter().map(|todo| {
-            let (mark, kind) = match text(todo, "status") {
-                "completed" => ("☒", RowKind::Quiet),
-                "in_progress" => ("▸", RowKind::Plain),
-                _ => ("☐", RowKind::Plain),
-            };
-            Row::new(kind, format!("{mark} {}", text(todo, "content")))
-        });
-        Shown::line(format!("{done} of {} done", todos.len())).with(rows, MAX_ROWS)
+        progress(todos, |todo| text(todo, "content").to_owned())
     }
+}
+
+/// A list of what is to be done: how much of it is, and a row for each with a mark.
+pub(super) fn progress(list: &[Value], words: impl Fn(&Value) -> String) -> Shown {
+    let done = list.iter().filter(|task| text(task, "status") == "completed").count();
+    let rows = list.iter().map(|task| {
+        let (mark, kind) = match text(task, "status") {
+            "completed" => ("☒", RowKind::Quiet),
+            "in_progress" => ("▸", RowKind::Plain),
+            _ => ("☐", RowKind::Plain),
+        };
+        Row::new(kind, format!("{mark} {}", words(task)))
+    });
+    Shown::line(format!("{done} of {} done", list.len())).with(rows, MAX_ROWS)
 }
 
 impl Show for Pages {

@@ -48,6 +48,16 @@ fn a_call_is_told_by_what_it_is_about() {
     );
     call("ExitPlanMode", &json!({ "plan": "\n# Plan\n1. x" }), "# Plan");
     call("TodoWrite", &json!({ "todos": [{}, {}] }), "2 tasks");
+    call("TaskCreate", &json!({ "subject": "Set up", "description": "…" }), "Set up");
+    call("TaskGet", &json!({ "taskId": "2" }), "#2");
+    call("TaskList", &json!({}), "");
+    call("TaskUpdate", &json!({ "taskId": "#2", "status": "completed" }), "#2 completed");
+    call(
+        "TaskUpdate",
+        &json!({ "taskId": "2", "owner": "a1", "addBlockedBy": ["1", "#3"], "addBlocks": ["4"] }),
+        "#2 owner a1, waits for #1, #3, before #4",
+    );
+    call("TaskUpdate", &json!({ "taskId": "2", "description": "…" }), "#2");
     call("mcp__a__b", &json!({ "x": 1 }), "{\"x\":1}");
 }
 
@@ -125,6 +135,17 @@ fn other_tools_say_how_much_there_was() {
         { "content": "a", "status": "completed" }, { "content": "b", "status": "in_progress" },
         { "content": "c", "status": "pending" }] });
     result("TodoWrite", &todos, "", "1 of 3 done\nQuiet ☒ a\nPlain ▸ b\nPlain ☐ c");
+    result("TaskCreate", &json!({ "task": { "id": "3", "subject": "a" } }), "", "#3");
+    let task = json!({ "id": "3", "subject": "a", "status": "pending", "owner": "a1" });
+    result("TaskGet", &json!({ "task": task }), "", "a (a1), pending");
+    let tasks = json!({ "tasks": [
+        { "id": "1", "subject": "a", "status": "in_progress", "owner": "a1", "blockedBy": [] },
+        { "id": "2", "subject": "b", "status": "pending", "blockedBy": ["1"] }] });
+    result("TaskList", &tasks, "", "0 of 2 done\nPlain ▸ #1 a (a1)\nPlain ☐ #2 b, waits for #1");
+    result("TaskList", &json!({ "tasks": [] }), "", "no tasks");
+    let updated =
+        json!({ "taskId": "1", "subject": "a", "status": "completed", "unblocked": ["2"] });
+    result("TaskUpdate", &updated, "", "a, completed; #2 can begin");
 }
 
 #[test]
@@ -142,6 +163,10 @@ fn any_data_is_shown_without_a_panic() {
         "Glob",
         "Agent",
         "TodoWrite",
+        "TaskCreate",
+        "TaskGet",
+        "TaskList",
+        "TaskUpdate",
         "WebFetch",
         "WebSearch",
         "AskUserQuestion",

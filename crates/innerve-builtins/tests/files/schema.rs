@@ -8,34 +8,55 @@ use innerve_builtins::edit::StaleEdits;
 use innerve_builtins::host::{DiskSpool, HostClock, HostProcesses};
 use innerve_builtins::{Host, builtins};
 use innerve_tool::port::{
-    SearchHit, TaskError, TaskId, TaskKind, TaskRegistry, TaskState, TaskStatus, WebSearcher,
+    SearchHit, TaskError, TaskId, TaskKind, TaskListStore, TaskRegistry, TaskState, TaskStatus,
+    WebSearcher,
 };
 use innerve_tool::{
     BoxFuture, CancellationToken, DynTool, InterruptBehavior, ResultLimit, ToolError, erase,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::kit::Bench;
 
-/// All tools that there can be.
-fn tools(bench: &Bench) -> Vec<Arc<dyn DynTool>> {
-    let (_, agent) = crate::agent::scripted(crate::agent::done);
-    let host = Host {
+fn host(bench: &Bench) -> Host {
+    Host {
         files: bench.access.clone(),
         processes: Arc::new(HostProcesses::new()),
         spool: Arc::new(DiskSpool::new(bench.path("spool"))),
         clock: Arc::new(HostClock),
         tasks: Some(Arc::new(NoTasks)),
+        task_list: None,
         spawner: None,
         bash: BashOptions::default(),
         stale_edits: StaleEdits::Refuse,
         small_model: None,
         searcher: Some(Arc::new(NoSearch)),
         confinement: None,
-    };
+    }
+}
+
+/// All tools that there can be.
+fn tools(bench: &Bench) -> Vec<Arc<dyn DynTool>> {
+    let (_, agent) = crate::agent::scripted(crate::agent::done);
+    let host = host(bench);
     let mut tools = builtins(&host).unwrap();
+    // What a session with a list of its own has in place of TodoWrite.
+    let with_list = builtins(&Host { task_list: Some(Arc::new(NoList)), ..host }).unwrap();
+    let names: Vec<String> = tools.iter().map(|tool| tool.name().to_owned()).collect();
+    tools
+        .extend(with_list.into_iter().filter(|tool| !names.iter().any(|name| name == tool.name())));
     tools.push(erase(agent).unwrap());
     tools
+}
+
+/// The list of a session that has no tasks and keeps none.
+struct NoList;
+
+impl TaskListStore for NoList {
+    fn change(&self, change: &mut dyn FnMut(&Value) -> Option<Value>) -> std::io::Result<()> {
+        drop(change(&Value::Null));
+        Ok(())
+    }
 }
 
 #[test]
@@ -63,7 +84,7 @@ fn each_definition_is_small() {
 }
 
 #[test]
-fn the_tools_that_are_always_sent_fit_into_ten_kilobytes_and_the_others_into_four() {
+fn the_tools_that_are_always_sent_fit_into_ten_kilobytes_and_the_others_into_five() {
     let mut tools = tools(&Bench::new());
     // It is not on by default.
     tools.retain(|tool| tool.name() != "MultiEdit");
@@ -76,7 +97,19 @@ fn the_tools_that_are_always_sent_fit_into_ten_kilobytes_and_the_others_into_fou
         serde_json::to_string(&definitions).unwrap().len()
     };
     let (sent, deferred) = (bytes(false), bytes(true));
-    assert!(sent < 10_000 && deferred < 4_000, "{sent} bytes, {deferred} bytes");
+    assert!(sent < 10_000 && deferred < 5_000, "{sent} bytes, {deferred} bytes");
+}
+
+#[test]
+fn a_model_has_one_list_of_what_is_to_be_done() {
+    let bench = Bench::new();
+    let names = |list: Option<Arc<dyn TaskListStore>>| -> Vec<String> {
+        let tools = builtins(&Host { task_list: list, ..host(&bench) }).unwrap();
+        let names = tools.iter().map(|tool| tool.name().to_owned());
+        names.filter(|name| name == "TodoWrite" || name == "TaskList").collect()
+    };
+    assert_eq!(names(None), ["TodoWrite"]);
+    assert_eq!(names(Some(Arc::new(NoList))), ["TaskList"]);
 }
 
 #[test]
@@ -101,8 +134,12 @@ fn all_tools_are_there() {
             "Monitor",
             "NotebookEdit",
             "Read",
+            "TaskCreate",
+            "TaskGet",
+            "TaskList",
             "TaskOutput",
             "TaskStop",
+            "TaskUpdate",
             "TodoWrite",
             "Write"
         ]
@@ -163,6 +200,10 @@ fn readers_run_beside_others_and_writers_alone() {
             "WebFetch" => (json!({ "url": "https://example.com" }), true),
             "WebSearch" => (json!({ "query": "ab" }), true),
             "TaskStop" => (json!({ "task_id": "a" }), false),
+            "TaskCreate" => (json!({ "subject": "a", "description": "a" }), false),
+            "TaskGet" => (json!({ "taskId": "1" }), true),
+            "TaskList" => (json!({}), true),
+            "TaskUpdate" => (json!({ "taskId": "1", "status": "completed" }), false),
             "TodoWrite" => (json!({ "todos": [{ "content": "a", "status": "pending" }] }), false),
             "EnterPlanMode" => (json!({}), false),
             "ExitPlanMode" => (json!({ "plan": "a" }), false),
@@ -183,7 +224,10 @@ fn readers_run_beside_others_and_writers_alone() {
         };
         assert_eq!(tool.is_read_only(&input), reads, "{}", tool.name());
         assert_eq!(tool.is_concurrency_safe(&input), reads);
-        assert!(!tool.is_concurrency_safe(&json!({})), "an input that does not fit is not safe");
+        assert!(
+            !tool.is_concurrency_safe(&json!({ "x": 1 })),
+            "an input that does not fit is not safe"
+        );
         let cancels = tool.interrupt_behavior() == InterruptBehavior::Cancel;
         assert_eq!(cancels, reads, "{}", tool.name());
         let bounds_itself = matches!(tool.name(), "Read" | "TaskOutput");
@@ -208,8 +252,6 @@ fn codes_are_unique_and_plain() {
 mod page {
     use std::path::Path;
 
-    use serde_json::Value;
-
     use super::*;
 
     /// The features that a tool is there by; all but the last three are on by default.
@@ -227,6 +269,7 @@ mod page {
             "NotebookEdit" => "notebook",
             "Read" => "read",
             "TaskOutput" | "TaskStop" => "task",
+            "TaskCreate" | "TaskGet" | "TaskList" | "TaskUpdate" => "task-list",
             "TodoWrite" => "todo",
             "Write" => "write",
             "MultiEdit" => "multi-edit, off by default",

@@ -10,11 +10,11 @@ use tracing::Instrument as _;
 use crate::answer::Reader;
 use crate::hooks::{Firing, Hooks};
 use crate::process::{self, Request};
-use crate::telemetry::Trouble;
-use crate::{
-    Action, AgentAction, Answer, CommandAction, HookSession, HttpAction, McpToolAction, PortError,
-    PromptAction, Question, Shell, ToolRequest, input, prompt_for,
+use crate::settings::{
+    Action, AgentAction, CommandAction, HttpAction, McpToolAction, PromptAction, Shell,
 };
+use crate::telemetry::Trouble;
+use crate::{Answer, HookSession, PortError, Question, ToolRequest, input, prompt_for};
 
 /// Rounds of tool uses that the agent of a hook has at most (Claude Code, "Hooks reference").
 const AGENT_TURNS: u32 = 50;

@@ -7,8 +7,10 @@ use std::sync::atomic::AtomicBool;
 use innerve_permission::{Layer, RuleSource, Warning};
 use serde_json::Value;
 
+use crate::EventName;
 use crate::condition::Condition;
-use crate::{EventName, HookEntry, HookSettings, Matcher};
+use crate::matcher::Matcher;
+use crate::settings::{HookEntry, HookSettings};
 
 /// All hooks of a session and what bounds them.
 #[derive(Debug, Default)]
@@ -128,7 +130,7 @@ fn add(layer: &Layer, hooks: &Value, configuration: &mut Configuration) {
         let reason = format!("the hook at `{pointer}` is left out: {}", entry.reason);
         configuration.warnings.push(warning(layer, &pointer, reason));
     }
-    for event in EventName::EVERY {
+    for event in EventName::ALL {
         for group in settings.groups(event) {
             for entry in &group.entries {
                 let condition = entry

@@ -79,7 +79,7 @@ pub enum EventName {
 
 /// What the matcher of an event is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Subject {
+pub(crate) enum Subject {
     /// The tool's name.
     ToolName,
     /// How the session came to be: `startup`, `resume`, `clear`, `compact`, `fork`.
@@ -164,7 +164,7 @@ const SESSION_END: Duration = Duration::from_millis(1500);
 
 impl EventName {
     /// All events, in the order of a session.
-    pub const EVERY: [Self; 31] = [
+    pub const ALL: [Self; 31] = [
         Self::SessionStart,
         Self::Setup,
         Self::InstructionsLoaded,
@@ -237,17 +237,17 @@ impl EventName {
     }
 
     /// What a matcher is compared with; `None` where matchers are ignored.
-    pub fn subject(self) -> Option<Subject> {
+    pub(crate) fn subject(self) -> Option<Subject> {
         self.row().subject
     }
 
     /// Whether the event is about one tool use, so that a hook's `if` can be tested.
-    pub fn is_about_a_tool(self) -> bool {
+    pub(crate) fn is_about_a_tool(self) -> bool {
         self.subject() == Some(Subject::ToolName)
     }
 
     /// Whether hooks of this event may act in that way.
-    pub fn accepts(self, kind: ActionKind) -> bool {
+    pub(crate) fn accepts(self, kind: ActionKind) -> bool {
         self.row().actions.contains(&kind)
     }
 
@@ -264,7 +264,7 @@ impl EventName {
     /// How long an action may take when its entry names no `timeout`.
     ///
     /// At [`Self::SessionEnd`] it is what all hooks share.
-    pub fn default_timeout(self, kind: ActionKind) -> Duration {
+    pub(crate) fn default_timeout(self, kind: ActionKind) -> Duration {
         let seconds = match (self, kind) {
             (Self::SessionEnd, _) => return SESSION_END,
             (_, ActionKind::Agent) => 60,
@@ -278,7 +278,7 @@ impl EventName {
 
 impl Subject {
     /// The field of the event that holds it.
-    pub fn field(self) -> &'static str {
+    pub(crate) fn field(self) -> &'static str {
         match self {
             Self::ToolName => "tool_name",
             Self::SessionSource | Self::SettingsSource | Self::DirectorySource => "source",
@@ -331,7 +331,7 @@ impl FromStr for EventName {
     type Err = HooksError;
 
     fn from_str(name: &str) -> Result<Self, HooksError> {
-        Self::EVERY
+        Self::ALL
             .into_iter()
             .find(|event| event.to_string() == name)
             .ok_or_else(|| HooksError::UnknownEvent { name: name.to_owned() })
@@ -344,11 +344,11 @@ mod tests {
 
     #[test]
     fn every_event_is_listed_once_and_reads_back_from_its_name() {
-        let mut events = EventName::EVERY.to_vec();
+        let mut events = EventName::ALL.to_vec();
         events.sort_unstable();
         events.dedup();
-        assert_eq!(events.len(), EventName::EVERY.len());
-        for event in EventName::EVERY {
+        assert_eq!(events.len(), EventName::ALL.len());
+        for event in EventName::ALL {
             assert_eq!(event.to_string().parse::<EventName>().unwrap(), event);
             assert_eq!(serde_json::to_value(event).unwrap(), serde_json::json!(event.to_string()));
         }
@@ -383,7 +383,7 @@ mod tests {
 
     #[test]
     fn only_five_events_are_about_a_tool() {
-        let about: Vec<String> = EventName::EVERY
+        let about: Vec<String> = EventName::ALL
             .into_iter()
             .filter(|event| event.is_about_a_tool())
             .map(|event| event.to_string())
@@ -413,7 +413,7 @@ mod tests {
 
     #[test]
     fn every_event_accepts_commands_and_tools() {
-        for event in EventName::EVERY {
+        for event in EventName::ALL {
             assert!(
                 event.accepts(ActionKind::Command) && event.accepts(ActionKind::McpTool),
                 "{event}"

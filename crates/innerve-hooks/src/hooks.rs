@@ -17,9 +17,9 @@ use crate::answer::Reader;
 use crate::background::Background;
 use crate::condition::ToolUse;
 use crate::configure::{Configured, configure};
-use crate::settings::session_end_limit;
+use crate::settings::{Action, session_end_limit};
 use crate::{
-    Action, AgentRunner, EventName, HookObserver, HookRun, HookSession, Judge, ToolCaller, input,
+    AgentRunner, EventName, HookObserver, HookRun, HookSession, Judge, ToolCaller, input,
     telemetry, text,
 };
 

@@ -10,9 +10,10 @@ use std::time::Duration;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 
+use crate::HookSession;
 use crate::configure::HttpLimits;
+use crate::settings::HttpAction;
 use crate::telemetry::Trouble;
-use crate::{HookSession, HttpAction};
 
 /// Bytes of an answer at most: as much as of a command's output.
 const BODY: usize = crate::process::STDOUT;

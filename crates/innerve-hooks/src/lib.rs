@@ -21,14 +21,10 @@ mod telemetry;
 mod text;
 
 pub use error::HooksError;
-pub use event::{EventName, Subject};
+pub use event::EventName;
 pub use hooks::Hooks;
-pub use matcher::Matcher;
 pub use port::{
     AgentRunner, Answer, Judge, PortError, Question, ToolCaller, ToolRequest, prompt_for,
 };
 pub use session::{Deferral, HookObserver, HookRun, HookSession};
-pub use settings::{
-    Action, ActionKind, AgentAction, CommandAction, HookEntry, HookGroup, HookSettings, HttpAction,
-    McpToolAction, PromptAction, Shell, SkippedEntry,
-};
+pub use settings::ActionKind;

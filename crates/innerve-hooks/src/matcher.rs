@@ -17,7 +17,7 @@ const PATTERN_SIZE: usize = 1 << 20;
 /// commas, each compared whole. Anything else is a regular expression that may match anywhere in the subject. Case
 /// counts.
 #[derive(Clone, Debug, Default)]
-pub struct Matcher {
+pub(crate) struct Matcher {
     form: Form,
 }
 
@@ -31,7 +31,7 @@ enum Form {
 
 impl Matcher {
     /// Reads the matcher of an event; on an event without a subject every matcher means everything.
-    pub fn parse(event: EventName, text: Option<&str>) -> Result<Self, HooksError> {
+    pub(crate) fn parse(event: EventName, text: Option<&str>) -> Result<Self, HooksError> {
         let text = match (event.subject(), text) {
             (None, _) | (_, None | Some("" | "*")) => return Ok(Self::default()),
             (Some(_), Some(text)) => text,
@@ -64,7 +64,7 @@ impl Matcher {
     /// Whether the hooks run for this subject.
     ///
     /// A pattern that gives up matches: a hook too many is a lesser harm than a guard that was left out.
-    pub fn matches(&self, subject: &str) -> bool {
+    pub(crate) fn matches(&self, subject: &str) -> bool {
         match &self.form {
             Form::Everything => true,
             Form::Names(names) => names.iter().any(|name| name == subject),

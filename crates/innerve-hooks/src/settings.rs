@@ -16,37 +16,37 @@ const LONGEST_SESSION_END: Duration = Duration::from_mins(1);
 
 /// The hooks of one settings file.
 #[derive(Clone, Debug, Default)]
-pub struct HookSettings {
+pub(crate) struct HookSettings {
     events: BTreeMap<EventName, Vec<HookGroup>>,
 }
 
 /// Hooks that share a matcher.
 #[derive(Clone, Debug, Default)]
-pub struct HookGroup {
+pub(crate) struct HookGroup {
     /// Which subjects they are for.
-    pub matcher: Matcher,
+    pub(crate) matcher: Matcher,
     /// The hooks, in the order of the file.
-    pub entries: Vec<HookEntry>,
+    pub(crate) entries: Vec<HookEntry>,
 }
 
 /// One hook.
 #[derive(Clone, Debug, PartialEq)]
-pub struct HookEntry {
+pub(crate) struct HookEntry {
     /// What it does.
-    pub action: Action,
+    pub(crate) action: Action,
     /// `if`: the permission rule that a tool use must match for the hook to run.
-    pub condition: Option<String>,
+    pub(crate) condition: Option<String>,
     /// How long it may take; `None` means [`EventName::default_timeout`].
-    pub timeout: Option<Duration>,
+    pub(crate) timeout: Option<Duration>,
     /// What a person sees while it runs.
-    pub status_message: Option<String>,
+    pub(crate) status_message: Option<String>,
     /// Whether it is removed after it ran once; only hooks of a skill are.
-    pub once: bool,
+    pub(crate) once: bool,
 }
 
 /// What a hook does.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Action {
+pub(crate) enum Action {
     /// Runs a program.
     Command(CommandAction),
     /// Sends the event to an address.
@@ -78,27 +78,27 @@ pub enum ActionKind {
 /// A program to run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct CommandAction {
+pub(crate) struct CommandAction {
     /// The program when there are `args`, else a line for the shell.
-    pub command: String,
+    pub(crate) command: String,
     /// The arguments; with them no shell is involved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub args: Option<Vec<String>>,
+    pub(crate) args: Option<Vec<String>>,
     /// The shell for a line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shell: Option<Shell>,
+    pub(crate) shell: Option<Shell>,
     /// Whether nobody waits for it; it then has no say.
     #[serde(default, rename = "async")]
-    pub in_background: bool,
+    pub(crate) in_background: bool,
     /// Whether it wakes the model when it ends with exit code 2.
     #[serde(default, rename = "asyncRewake")]
-    pub wakes: bool,
+    pub(crate) wakes: bool,
 }
 
 /// A shell for the line of a [`CommandAction`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Shell {
+pub(crate) enum Shell {
     /// A POSIX shell.
     Bash,
     /// `PowerShell`.
@@ -108,60 +108,60 @@ pub enum Shell {
 /// An address to send the event to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct HttpAction {
+pub(crate) struct HttpAction {
     /// The address.
-    pub url: String,
+    pub(crate) url: String,
     /// Headers; `$NAME` in a value stands for an environment variable.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub headers: BTreeMap<String, String>,
+    pub(crate) headers: BTreeMap<String, String>,
     /// The only environment variables that headers may name; others are empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub allowed_env_vars: Vec<String>,
+    pub(crate) allowed_env_vars: Vec<String>,
 }
 
 /// A tool of an MCP server to call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct McpToolAction {
+pub(crate) struct McpToolAction {
     /// The server, which must be connected.
-    pub server: String,
+    pub(crate) server: String,
     /// The tool, by the server's own name for it.
-    pub tool: String,
+    pub(crate) tool: String,
     /// The input; `${path}` in a text stands for a field of the event.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub input: Map<String, Value>,
+    pub(crate) input: Map<String, Value>,
 }
 
 /// A question for a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PromptAction {
+pub(crate) struct PromptAction {
     /// The question; `$ARGUMENTS` stands for the event.
-    pub prompt: String,
+    pub(crate) prompt: String,
     /// The model to ask.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
+    pub(crate) model: Option<String>,
     /// Whether a "no" is told to the model as a tool error instead of ending the turn.
     #[serde(default)]
-    pub continue_on_block: bool,
+    pub(crate) continue_on_block: bool,
 }
 
 /// A question for an agent with tools.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AgentAction {
+pub(crate) struct AgentAction {
     /// The question; `$ARGUMENTS` stands for the event.
-    pub prompt: String,
+    pub(crate) prompt: String,
     /// The model to use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
+    pub(crate) model: Option<String>,
 }
 
 /// An entry that was left out, to be told to a person with the file's name.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SkippedEntry {
+pub(crate) struct SkippedEntry {
     /// Where it stands within `hooks`, as a JSON pointer (RFC 6901).
-    pub at: String,
+    pub(crate) at: String,
     /// Why.
-    pub reason: HooksError,
+    pub(crate) reason: HooksError,
 }
 
 /// The fields that every entry has, whatever its type.
@@ -180,7 +180,7 @@ struct SharedFields {
 
 impl HookSettings {
     /// Reads the value of `hooks`; what cannot be used is left out and listed.
-    pub fn read(hooks: &Value) -> (Self, Vec<SkippedEntry>) {
+    pub(crate) fn read(hooks: &Value) -> (Self, Vec<SkippedEntry>) {
         let mut settings = Self::default();
         let mut skipped = Skipped::default();
         let Some(events) = hooks.as_object() else {
@@ -206,26 +206,14 @@ impl HookSettings {
     }
 
     /// The groups of an event, in the order of the file.
-    pub fn groups(&self, event: EventName) -> &[HookGroup] {
+    pub(crate) fn groups(&self, event: EventName) -> &[HookGroup] {
         self.events.get(&event).map_or(&[], Vec::as_slice)
-    }
-
-    /// The hooks that an event with that subject meets, in the order of the file.
-    pub fn matching<'a>(
-        &'a self,
-        event: EventName,
-        subject: &'a str,
-    ) -> impl Iterator<Item = &'a HookEntry> {
-        self.groups(event)
-            .iter()
-            .filter(move |group| group.matcher.matches(subject))
-            .flat_map(|group| &group.entries)
     }
 }
 
 impl HookEntry {
     /// How long the hook may take at that event.
-    pub fn timeout_at(&self, event: EventName) -> Duration {
+    pub(crate) fn timeout_at(&self, event: EventName) -> Duration {
         self.timeout.unwrap_or_else(|| event.default_timeout(self.action.kind()))
     }
 
@@ -254,7 +242,7 @@ impl HookEntry {
 
 impl Action {
     /// Its kind.
-    pub fn kind(&self) -> ActionKind {
+    pub(crate) fn kind(&self) -> ActionKind {
         match self {
             Self::Command(_) => ActionKind::Command,
             Self::Http(_) => ActionKind::Http,
@@ -267,7 +255,7 @@ impl Action {
 
 impl ActionKind {
     /// The word that settings use.
-    pub fn as_str(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Command => "command",
             Self::Http => "http",
@@ -280,7 +268,7 @@ impl ActionKind {
 
 impl fmt::Display for ActionKind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.as_str())
+        formatter.write_str(self.name())
     }
 }
 
@@ -290,7 +278,7 @@ impl std::str::FromStr for ActionKind {
     fn from_str(name: &str) -> Result<Self, HooksError> {
         [Self::Command, Self::Http, Self::McpTool, Self::Prompt, Self::Agent]
             .into_iter()
-            .find(|kind| kind.as_str() == name)
+            .find(|kind| kind.name() == name)
             .ok_or_else(|| HooksError::UnknownAction { name: name.to_owned() })
     }
 }

@@ -61,7 +61,7 @@ pub(crate) fn hook(event: EventName, kind: ActionKind, source: RuleSource) -> Sp
     info_span!(
         "innerve.hook",
         hook_event = name_of(event),
-        hook_type = kind.as_str(),
+        hook_type = kind.name(),
         hook_source = source.name(),
         decision = Empty,
         error_type = Empty,

@@ -74,7 +74,7 @@ fn the_old_decisions_still_count_and_the_stricter_wins() {
 
 #[test]
 fn a_block_counts_where_something_can_be_held_back() {
-    for event in EventName::EVERY {
+    for event in EventName::ALL {
         let outcome = said(event, &json!({"decision": "block", "reason": "no"}));
         let expected = match event.block() {
             Block::Decides => (deny("no"), 0),
@@ -100,7 +100,7 @@ fn all_events_share_some_fields() {
 
 #[test]
 fn context_reaches_the_model_only_at_events_that_have_it() {
-    for event in EventName::EVERY {
+    for event in EventName::ALL {
         let outcome = specific(event, json!({"additionalContext": "mind"}));
         let expected: &[&str] = if event.told() == Told::Nothing { &[] } else { &["mind"] };
         assert_eq!(outcome.context, expected, "{event}");
@@ -195,7 +195,7 @@ fn json_of_another_form_has_no_say_and_is_told() {
 fn a_no_of_a_model_depends_on_the_event() {
     let no = |impossible| Answer { ok: false, reason: Some("tests fail".to_owned()), impossible };
     let ask = |event, impossible, ends| reader(event).answer(no(impossible), ends);
-    for event in EventName::EVERY {
+    for event in EventName::ALL {
         let yes = Answer { ok: true, ..no(true) };
         assert_eq!(reader(event).answer(yes, true), HookOutcome::default(), "{event}");
     }
@@ -224,7 +224,7 @@ proptest::proptest! {
     fn whatever_is_printed_nothing_panics_and_no_piece_of_an_allow_allows(
         noise in "\\PC{0,40}", event in 0_usize..31, at in 0_usize..200,
     ) {
-        let reader = reader(EventName::EVERY[event]);
+        let reader = reader(EventName::ALL[event]);
         let whole = json!({"decision": "approve", "hookSpecificOutput": {
             "hookEventName": reader.event.to_string(), "permissionDecision": "allow", "decision": {"behavior": "allow"},
         }});

@@ -4,7 +4,7 @@ use innerve_permission::RuleSource::{Cli, Local, Policy, Project, User};
 use serde_json::json;
 
 use super::*;
-use crate::Action;
+use crate::settings::Action;
 
 fn layer(source: RuleSource, value: Value) -> Layer {
     Layer::new(source, "/repo", value)

@@ -1,6 +1,6 @@
 //! The answer of the analyzer: all commands, or `Opaque`.
 
-use crate::{Class, Command, Effects, OpaqueReason, Span};
+use crate::{Class, Command, EffectSet, OpaqueReason, Span};
 
 /// What bash would run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,12 +75,12 @@ impl Analysis {
     }
 
     /// The union of the effects of the parts that were found.
-    pub fn effects(&self) -> Effects {
-        self.commands().iter().fold(Effects::NONE, |all, command| all.union(command.effects))
+    pub fn effects(&self) -> EffectSet {
+        self.commands().iter().fold(EffectSet::NONE, |all, command| all.union(command.effects))
     }
 
     /// Whether [`Self::effects`] are all there are.
-    pub fn complete(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         match self {
             Self::Commands(commands) => commands.0.iter().all(|command| command.complete),
             Self::Opaque(_) => false,

@@ -1,7 +1,7 @@
 //! One simple command: argv, assignments, redirections, where it stands and what it does.
 
 use crate::variables::{self, VariableKind};
-use crate::{Class, Effects, Word};
+use crate::{Class, EffectSet, Word};
 
 /// Byte offsets into the analyzed text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,7 +33,7 @@ pub struct Command {
     /// How much is known of it.
     pub class: Class,
     /// What it does; a lower bound when [`Self::complete`] is false.
-    pub effects: Effects,
+    pub effects: EffectSet,
     /// Whether [`Self::effects`] are all there are.
     pub complete: bool,
     /// Files read: operands and redirections, relative ones joined to the simulated directory; `None` if dynamic.

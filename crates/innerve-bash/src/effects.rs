@@ -84,9 +84,9 @@ impl Effect {
 
 /// A set of [`Effect`]s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Effects(u16);
+pub struct EffectSet(u16);
 
-impl Effects {
+impl EffectSet {
     /// No effect.
     pub const NONE: Self = Self(0);
 

@@ -15,7 +15,7 @@ use crate::opaque::Refusal;
 use crate::read::{Argument, Reader, Scope, Simple, Step};
 use crate::variables::{self, VariableKind};
 use crate::{
-    Class, Command, Context, Effect, Effects, OpaqueCode, Redirection, Span, Word, commands,
+    Class, Command, Context, Effect, EffectSet, OpaqueCode, Redirection, Span, Word, commands,
 };
 
 #[cfg(test)]
@@ -127,8 +127,7 @@ impl<'a> Reader<'a> {
 
     /// Judges a command without words.
     fn bare(&mut self, simple: Simple<'a>, scope: Scope) -> Step {
-        let plain =
-            Self::environment(&simple).inspect_err(|_| self.found_only(&simple, scope))?;
+        let plain = Self::environment(&simple).inspect_err(|_| self.found_only(&simple, scope))?;
         let judgement = Judgement::new(Class::ReadOnly, &[]);
         let call = self.call_of(simple, plain);
         let index = self.push(&call, judgement, scope);
@@ -240,7 +239,7 @@ impl<'a> Reader<'a> {
             unwrapped_from: call.wrappers.clone(),
             last: scope.last,
             class: Class::Unknown,
-            effects: Effects::NONE,
+            effects: EffectSet::NONE,
             complete: false,
             reads: Vec::new(),
             writes: Vec::new(),

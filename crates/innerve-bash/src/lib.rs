@@ -40,7 +40,7 @@ pub use analysis::{Analysis, Commands, Opaque};
 #[cfg(feature = "analyzer")]
 pub use command::{Assignment, Command, Context, Redirection, RedirectionKind, Span};
 #[cfg(feature = "analyzer")]
-pub use effects::{Class, Effect, Effects};
+pub use effects::{Class, Effect, EffectSet};
 #[cfg(feature = "analyzer")]
 pub use opaque::{OpaqueCode, OpaqueReason};
 pub use secrets::is_secret_path;

@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use innerve_agent::{AgentDefinition, AgentTypes};
-use innerve_permission::{Layer, RuleSource, Warning};
+use innerve_permission::{Layer, RuleSource, SettingsWarning};
 use innerve_settings::Locations;
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ pub(crate) fn collect(
     locations: &Locations,
     layers: &[Layer],
     trusted: bool,
-) -> (AgentTypes, Vec<Warning>) {
+) -> (AgentTypes, Vec<SettingsWarning>) {
     let mut warnings = Vec::new();
     let mut taken: Vec<AgentDefinition> = Vec::new();
     let mut read: Vec<PathBuf> = Vec::new();
@@ -34,8 +34,12 @@ pub(crate) fn collect(
         }
         read.push(real);
         for file in files(&folder) {
-            let warn =
-                |reason: String| Warning { source, file: Some(file.clone()), line: None, reason };
+            let warn = |reason: String| SettingsWarning {
+                source,
+                file: Some(file.clone()),
+                line: None,
+                reason,
+            };
             let (definition, odd) = match definition(&file) {
                 Ok(definition) => definition,
                 Err(problem) => {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use innerve_bash::{Analysis, Class, Command, Effects, OpaqueReason, Span, Word, analyze_in};
+use innerve_bash::{Analysis, Class, Command, EffectSet, OpaqueReason, Span, Word, analyze_in};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -93,7 +93,7 @@ fn answer(id: Option<Value>, analysis: &Analysis) -> Answer<'_> {
         status: if analysis.opaque().is_some() { "opaque" } else { "commands" },
         class: class_of_whole(analysis.class()),
         effects: names(analysis.effects()),
-        complete: analysis.complete(),
+        complete: analysis.is_complete(),
         concurrency_safe: analysis.is_concurrency_safe(),
         opaque: analysis.opaque().map(|reason: &OpaqueReason| OpaqueAnswer {
             code: reason.code.name(),
@@ -129,7 +129,7 @@ fn class_of_whole(class: Class) -> &'static str {
     class.max(Class::ReadOnly).name()
 }
 
-fn names(effects: Effects) -> Vec<&'static str> {
+fn names(effects: EffectSet) -> Vec<&'static str> {
     effects.iter().map(innerve_bash::Effect::name).collect()
 }
 

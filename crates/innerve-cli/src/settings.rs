@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use innerve_agent::{AgentTypes, RuleSaver};
-use innerve_permission::{Behavior, Layer, PathFacts, Policy, RuleSource, Warning};
+use innerve_permission::{Behavior, Layer, PathFacts, Policy, RuleSource, SettingsWarning};
 use innerve_settings::{
     DiskPaths, Flags, Loaded, Locations, Settings, SettingsError, Watcher, save_local_rule,
 };
@@ -21,7 +21,7 @@ pub(crate) struct Found {
     pub(crate) layers: Vec<Layer>,
     /// The types of sub-agent.
     pub(crate) agents: AgentTypes,
-    pub(crate) warnings: Vec<Warning>,
+    pub(crate) warnings: Vec<SettingsWarning>,
     pub(crate) locations: Locations,
     pub(crate) disk: Arc<dyn PathFacts>,
     pub(crate) saver: Option<Arc<dyn RuleSaver>>,

@@ -23,7 +23,9 @@ use innerve_agent::{
 use innerve_builtins::host::{HostClock, HostFiles};
 use innerve_hooks::{Deferral, HookSession, Hooks};
 use innerve_mcp::Servers;
-use innerve_permission::{Behavior, Layer, Origin, PathFacts, Policy, Rule, RuleSource, Warning};
+use innerve_permission::{
+    Behavior, Layer, Origin, PathFacts, Policy, Rule, RuleSource, SettingsWarning,
+};
 use innerve_pipeline::{Approver, Pipeline, PolicySource, Turn};
 use innerve_protocol::SessionId;
 use innerve_settings::Watcher;
@@ -372,7 +374,7 @@ impl Workplace {
 }
 
 /// A warning with its place.
-pub(crate) fn warning_text(warning: &Warning) -> String {
+pub(crate) fn warning_text(warning: &SettingsWarning) -> String {
     let place = match (&warning.file, warning.line) {
         (Some(file), Some(line)) => format!("{}:{line}: ", file.display()),
         (Some(file), None) => format!("{}: ", file.display()),

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
-use innerve_permission::{Layer, RuleSource, Warning};
+use innerve_permission::{Layer, RuleSource, SettingsWarning};
 use serde_json::Value;
 
 use crate::EventName;
@@ -19,7 +19,7 @@ pub(crate) struct Configuration {
     pub(crate) hooks: Vec<Configured>,
     pub(crate) http: HttpLimits,
     /// What is odd or was left out.
-    pub(crate) warnings: Vec<Warning>,
+    pub(crate) warnings: Vec<SettingsWarning>,
 }
 
 /// One hook with the place it stands in.
@@ -76,7 +76,7 @@ pub(crate) fn configure(layers: &[Layer]) -> Configuration {
 /// The layers whose hooks run (Claude Code, "Settings", hook configuration).
 ///
 /// What a project's files say counts when they are trusted. Settings that are not managed cannot switch off what is.
-fn counting<'a>(layers: &'a [Layer], warnings: &mut Vec<Warning>) -> Vec<&'a Layer> {
+fn counting<'a>(layers: &'a [Layer], warnings: &mut Vec<SettingsWarning>) -> Vec<&'a Layer> {
     let is_of_project =
         |layer: &Layer| matches!(layer.source, RuleSource::Project | RuleSource::Local);
     let mut counting: Vec<&Layer> =
@@ -166,7 +166,7 @@ fn add(layer: &Layer, hooks: &Value, configuration: &mut Configuration) {
 }
 
 /// The united lists of all layers that have one; a list of a wrong form holds nothing.
-fn list(layers: &[&Layer], key: &str, warnings: &mut Vec<Warning>) -> Option<Vec<String>> {
+fn list(layers: &[&Layer], key: &str, warnings: &mut Vec<SettingsWarning>) -> Option<Vec<String>> {
     let mut united = None;
     for layer in layers {
         let Some(value) = layer.value.get(key).filter(|value| !value.is_null()) else { continue };
@@ -181,9 +181,9 @@ fn list(layers: &[&Layer], key: &str, warnings: &mut Vec<Warning>) -> Option<Vec
     united
 }
 
-fn warning(layer: &Layer, pointer: &str, reason: String) -> Warning {
+fn warning(layer: &Layer, pointer: &str, reason: String) -> SettingsWarning {
     let line = layer.lines.get(pointer).copied();
-    Warning { source: layer.source, file: layer.file.clone(), line, reason }
+    SettingsWarning { source: layer.source, file: layer.file.clone(), line, reason }
 }
 
 #[cfg(test)]

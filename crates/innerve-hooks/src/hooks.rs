@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
-use innerve_permission::{Layer, RuleSource, Warning};
+use innerve_permission::{Layer, RuleSource, SettingsWarning};
 use innerve_pipeline::{Hook, HookEvent, HookEventName, HookOutcome};
 use serde_json::Value;
 use tracing::Instrument as _;
@@ -57,7 +57,7 @@ impl Hooks {
     ///
     /// Hooks of a project's files count when their layer is trusted. `disableAllHooks`, `allowManagedHooksOnly`,
     /// `allowedHttpHookUrls` and `httpHookAllowedEnvVars` have their documented meaning (Claude Code, "Settings").
-    pub fn new(layers: &[Layer], session: HookSession) -> (Self, Vec<Warning>) {
+    pub fn new(layers: &[Layer], session: HookSession) -> (Self, Vec<SettingsWarning>) {
         let configuration = configure(layers);
         let hooks = Self {
             all: configuration.hooks,

@@ -6,7 +6,7 @@ use std::error::Error;
 use std::io::{self, Write as _};
 
 use innerve_permission::{
-    Approval, Approver, Behavior, CallFacts, Decision, Effect, Judgement, Layer, NoDisk, Origin,
+    Approval, ApprovedBy, Behavior, CallFacts, Decision, Effect, Judgement, Layer, NoDisk, Origin,
     Permit, Place, Policy, Rule, RuleError, RuleSource, Target, Verdict, Voices, facts, judge,
     merge,
 };
@@ -75,7 +75,7 @@ impl Agent {
 
     fn ask(&mut self, judgement: Judgement) -> Result<String, RuleError> {
         let resolution = judgement.resolution().clone();
-        let approval = Approval { by: Approver::Person, preview: None };
+        let approval = Approval { by: ApprovedBy::Person, preview: None };
         match person(judgement.facts().tool()) {
             Answer::No => return Ok(format!("rejected: {}", resolution.reason.message)),
             Answer::Yes => {}

@@ -11,7 +11,8 @@ use serde_json::Value;
 
 use crate::paths::{lexical, windows};
 use crate::{
-    Behavior, Origin, PermissionMode, Policy, Rule, RuleError, RuleSource, Ruleset, Sandbox, Scope,
+    Behavior, Origin, PermissionMode, Policy, ReadScope, Rule, RuleError, RuleSource, Ruleset,
+    Sandbox,
 };
 
 /// The settings of one source.
@@ -51,7 +52,7 @@ pub struct PermissionSettings {
     /// Working directories besides the one the session starts in; `~` is not expanded yet.
     pub additional_directories: Vec<PathBuf>,
     /// How far read-only shell commands may read.
-    pub bash_read_scope: Scope,
+    pub bash_read_scope: ReadScope,
     /// Whether reads of likely secrets are let through.
     pub allow_secret_reads: bool,
     /// Whether mode `auto` suspends every shell allow rule.
@@ -59,12 +60,12 @@ pub struct PermissionSettings {
     /// The sandbox that is wanted around shell commands. A host that really has one puts it into its [`Policy`].
     pub sandbox: Option<Sandbox>,
     /// What is odd or was left out.
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<SettingsWarning>,
 }
 
 /// Something in the settings that is odd, or that was left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Warning {
+pub struct SettingsWarning {
     /// The source.
     pub source: RuleSource,
     /// The file.
@@ -101,7 +102,7 @@ pub fn merge(layers: &[Layer]) -> Result<PermissionSettings, RuleError> {
     let reads_anywhere =
         chosen(&ordered, "/permissions/bashReadScope", "any", "workdirs", &mut merged.warnings);
     if reads_anywhere == Some(false) {
-        merged.bash_read_scope = Scope::WorkingDirectories;
+        merged.bash_read_scope = ReadScope::WorkingDirectories;
     }
     merged.allow_secret_reads =
         chosen(&ordered, "/permissions/secretReads", "allow", "ask", &mut merged.warnings)
@@ -146,8 +147,8 @@ impl Layer {
         self.lines.get(pointer).copied()
     }
 
-    fn warning(&self, pointer: &str, reason: impl Into<String>) -> Warning {
-        Warning {
+    fn warning(&self, pointer: &str, reason: impl Into<String>) -> SettingsWarning {
+        SettingsWarning {
             source: self.source,
             file: self.file.clone(),
             line: self.line(pointer),
@@ -310,7 +311,7 @@ impl Layer {
 }
 
 /// The mode to start in.
-fn mode(ordered: &[&Layer], warnings: &mut Vec<Warning>) -> PermissionMode {
+fn mode(ordered: &[&Layer], warnings: &mut Vec<SettingsWarning>) -> PermissionMode {
     let pointer = "/permissions/defaultMode";
     for layer in ordered {
         let Some(value) = layer.value.pointer(pointer).filter(|value| !value.is_null()) else {
@@ -354,7 +355,7 @@ fn chosen(
     pointer: &str,
     loose: &str,
     strict: &str,
-    warnings: &mut Vec<Warning>,
+    warnings: &mut Vec<SettingsWarning>,
 ) -> Option<bool> {
     for layer in ordered {
         let Some(value) = layer.value.pointer(pointer).filter(|value| !value.is_null()) else {

@@ -22,12 +22,12 @@ pub use decision::{
 pub use facts::{
     CallFacts, Descent, Effect, EffectSet, MayChange, Need, Part, PathTarget, Place, Target,
 };
-pub use layers::{Layer, PermissionSettings, Warning, merge};
+pub use layers::{Layer, PermissionSettings, SettingsWarning, merge};
 pub use lint::{Finding, LintCode, Severity, lint, lint_layers};
 pub use mode::{PermissionMode, UnknownMode};
 pub use paths::{Entry, NoDisk, PathFacts, PathStyle, ResolvedPath};
-pub use permit::{Approval, Approver, Judgement, Permit, Preview, Refused, judge};
-pub use policy::{HookVoice, Objection, Policy, Sandbox, Scope, Voices};
+pub use permit::{Approval, ApprovedBy, Judgement, Permit, Preview, Refused, judge};
+pub use policy::{HookVoice, Objection, Policy, ReadScope, Sandbox, Voices};
 pub use resolve::resolve;
 pub use rule::{Behavior, Origin, Rule, RuleError, RuleSource, RuleWarning, Ruleset};
 

@@ -1,6 +1,6 @@
 //! Permits: the only way to run a tool, made only here, holding the very value that was judged.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::Value;
 
@@ -39,14 +39,14 @@ pub struct Preview {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
     /// Who said yes.
-    pub by: Approver,
+    pub by: ApprovedBy,
     /// What they saw.
     pub preview: Option<Preview>,
 }
 
 /// Who may say yes to what would be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Approver {
+pub enum ApprovedBy {
     /// A person, here or at the parent of a sub-agent.
     Person,
     /// A `PermissionRequest` hook.
@@ -95,9 +95,9 @@ impl Judgement {
         let enough = match self.resolution.verdict {
             Verdict::Decided(Decision::Allow) => true,
             Verdict::NeedsClassifier { .. } => {
-                approval.by != Approver::Classifier || self.resolution.classifier_may_allow()
+                approval.by != ApprovedBy::Classifier || self.resolution.classifier_may_allow()
             }
-            Verdict::Decided(Decision::Ask) => approval.by != Approver::Classifier,
+            Verdict::Decided(Decision::Ask) => approval.by != ApprovedBy::Classifier,
             Verdict::Decided(Decision::Deny) | Verdict::Deferred => false,
         };
         if enough { Ok(self.into_permit(Some(approval))) } else { Err(Refused(Box::new(self))) }
@@ -133,12 +133,5 @@ impl Permit {
     /// Spends the permit.
     pub fn spend(self) -> (Value, Option<Preview>) {
         (self.input, self.preview)
-    }
-}
-
-impl Preview {
-    /// The file that will be written.
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 }

@@ -31,7 +31,7 @@ pub struct Policy {
     /// Working directories besides `original_cwd`, absolute.
     pub additional_directories: Vec<PathBuf>,
     /// Whether read-only shell commands may read outside the working directories.
-    pub bash_read_scope: Scope,
+    pub bash_read_scope: ReadScope,
     /// Whether reads of likely secrets ask.
     pub ask_secret_reads: bool,
     /// Whether every shell allow rule is suspended in mode `auto`.
@@ -60,7 +60,7 @@ pub struct Sandbox {
 
 /// How far read-only shell commands may read without a question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Scope {
+pub enum ReadScope {
     /// Anywhere.
     #[default]
     Any,
@@ -115,7 +115,7 @@ impl Policy {
             cwd,
             home: home.into(),
             additional_directories: Vec::new(),
-            bash_read_scope: Scope::Any,
+            bash_read_scope: ReadScope::Any,
             ask_secret_reads: true,
             classify_all_shell: false,
             plan_file: None,
@@ -132,7 +132,7 @@ impl Policy {
     /// than it seems to.
     pub fn follow_links(&mut self, disk: &dyn PathFacts) {
         self.path_style = disk.style();
-        let roots = self.rules.rules().iter().map(|rule| rule.origin().root());
+        let roots = self.rules.rules().iter().map(|rule| rule.origin().root.as_path());
         let directories = [self.cwd.as_path(), &self.original_cwd, &self.home];
         let mut links = Vec::new();
         let others = self.additional_directories.iter().map(PathBuf::as_path);

@@ -10,7 +10,7 @@ pub(crate) mod spec;
 pub(crate) mod tools;
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Serialize;
 
@@ -213,11 +213,6 @@ impl Origin {
     /// The origin of a rule that stands in no file: a flag or an answer.
     pub fn inline(source: RuleSource, root: impl Into<PathBuf>) -> Self {
         Self { source, root: root.into(), file: None, line: None }
-    }
-
-    /// The directory that `/p` patterns start at.
-    pub fn root(&self) -> &Path {
-        &self.root
     }
 }
 

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use futures_util::future::{Either, select};
 use innerve_permission::{
-    Approval, Approver as ApprovedBy, Decision, Judgement, Need, Preview, ReasonKind, Resolution,
-    Verdict,
+    Approval, ApprovedBy, Decision, Judgement, Need, Preview, ReasonKind, Resolution, Verdict,
 };
 use serde_json::Map;
 use tracing::Instrument as _;

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use innerve_permission::facts::Place;
 use innerve_permission::{
-    Approval, Approver as ApprovedBy, Decision, HookVoice, Judgement, Need, Resolution, Verdict,
-    Voices, judge,
+    Approval, ApprovedBy, Decision, HookVoice, Judgement, Need, Resolution, Verdict, Voices, judge,
 };
 use serde_json::Map;
 

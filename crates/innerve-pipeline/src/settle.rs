@@ -1,7 +1,7 @@
 //! Steps 11 to 14: fit the result, let hooks speak, attach what follows, classify the error.
 
 use innerve_budget::{Fitting, Limit, Spooled, fit_error};
-use innerve_permission::{Approval, Approver as ApprovedBy};
+use innerve_permission::{Approval, ApprovedBy};
 use innerve_protocol::{Message, ToolResult, ToolResultContent};
 use innerve_tool::{Rendered, ResultLimit, SessionChange, code};
 use serde_json::{Map, Value};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use innerve_permission::{Approval, Approver, Permit, Policy, Reason, Resolution};
+use innerve_permission::{Approval, ApprovedBy, Permit, Policy, Reason, Resolution};
 use innerve_protocol::{Message, ToolResult, ToolUse};
 use innerve_tool::{CallContext, DynTool, Rendered, SessionChange, ToolError};
 use serde_json::Value;
@@ -37,7 +37,7 @@ pub(crate) struct Given {
     /// Whether they wrote the input, and with it what a person would have answered.
     pub(crate) answered: bool,
     /// Who approved this very input by editing it.
-    pub(crate) edited_by: Option<Approver>,
+    pub(crate) edited_by: Option<ApprovedBy>,
 }
 
 impl Given {

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use innerve_permission::{Approver, ReasonKind};
+use innerve_permission::{ApprovedBy, ReasonKind};
 use innerve_protocol::ToolUse;
 use tracing::field::Empty;
 use tracing::{Level, Span, debug, event, info, info_span};
@@ -167,13 +167,13 @@ pub(crate) fn judged(tool: &str, judged: &Judged, granted: Option<GrantScope>) {
             let by = match call.approval.as_ref().map(|approval| approval.by) {
                 None if kind == ReasonKind::Hook => DecidedBy::Hook,
                 None => DecidedBy::Config,
-                Some(Approver::Hook) => DecidedBy::Hook,
-                Some(Approver::Classifier) => DecidedBy::Classifier,
-                Some(Approver::Person) if granted == Some(GrantScope::Always) => {
+                Some(ApprovedBy::Hook) => DecidedBy::Hook,
+                Some(ApprovedBy::Classifier) => DecidedBy::Classifier,
+                Some(ApprovedBy::Person) if granted == Some(GrantScope::Always) => {
                     DecidedBy::UserPermanent
                 }
-                Some(Approver::Person) => DecidedBy::UserTemporary,
-                Some(Approver::Host) => DecidedBy::Host,
+                Some(ApprovedBy::Person) => DecidedBy::UserTemporary,
+                Some(ApprovedBy::Host) => DecidedBy::Host,
             };
             ("accept", by, kind)
         }

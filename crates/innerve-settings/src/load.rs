@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use innerve_permission::{
-    Layer, PathFacts, PermissionSettings, Policy, RuleSource, Warning, merge,
+    Layer, PathFacts, PermissionSettings, Policy, RuleSource, SettingsWarning, merge,
 };
 use serde_json::Value;
 
@@ -32,7 +32,7 @@ pub struct Loaded {
     /// The settings.
     pub settings: Settings,
     /// What is odd or was left out, each with file and line.
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<SettingsWarning>,
 }
 
 /// All settings of a session.

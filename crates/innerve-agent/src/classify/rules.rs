@@ -1,6 +1,6 @@
 //! What a classifier goes by: lists of sentences, the built-in ones or those that settings put in their place.
 
-use innerve_permission::{Layer, RuleSource, Warning};
+use innerve_permission::{Layer, RuleSource, SettingsWarning};
 use serde_json::Value;
 
 /// Stands in a list of settings for the built-in sentences.
@@ -36,7 +36,7 @@ impl AutoModeRules {
     /// Reads `autoMode` of the user's and the managed settings and of `--settings`; a project has no say in what judges
     /// its own commands. The lists of all layers are joined; `"$defaults"` in a list stands for the built-in sentences,
     /// which a list without it replaces.
-    pub fn of(layers: &[Layer]) -> (Self, Vec<Warning>) {
+    pub fn of(layers: &[Layer]) -> (Self, Vec<SettingsWarning>) {
         let mut ordered: Vec<&Layer> = layers.iter().collect();
         ordered.sort_by_key(|layer| layer.source);
         let mut warnings = Vec::new();
@@ -45,7 +45,7 @@ impl AutoModeRules {
             let pointer = format!("/autoMode/{name}");
             for layer in &ordered {
                 let Some(value) = layer.value.pointer(&pointer) else { continue };
-                let warn = |reason: String| Warning {
+                let warn = |reason: String| SettingsWarning {
                     source: layer.source,
                     file: layer.file.clone(),
                     line: layer.lines.get(&pointer).copied(),

@@ -3,13 +3,13 @@
 use crate::directory::{Directory, shown};
 use crate::secrets::{is_secret_path, is_secret_variable};
 use crate::variables::{Values, is_socket};
-use crate::{Class, Effect, Effects, Redirection, RedirectionKind, Word, WordPart};
+use crate::{Class, Effect, EffectSet, Redirection, RedirectionKind, Word, WordPart};
 
 /// What one command does.
 #[derive(Clone, Debug)]
 pub(crate) struct Judgement {
     pub(crate) class: Class,
-    pub(crate) effects: Effects,
+    pub(crate) effects: EffectSet,
     pub(crate) complete: bool,
     pub(crate) reads: Vec<Option<String>>,
     pub(crate) writes: Vec<Option<String>>,
@@ -20,7 +20,7 @@ impl Judgement {
     pub(crate) fn new(class: Class, effects: &[Effect]) -> Self {
         Self {
             class,
-            effects: Effects::of(effects),
+            effects: EffectSet::of(effects),
             complete: true,
             reads: Vec::new(),
             writes: Vec::new(),

@@ -103,8 +103,8 @@ fn writers_are_known() {
     check_effects("timeout 5 touch a", Class::Write, "write");
     check_effects("find . -exec rm {} \\;", Class::Write, "read delete");
     check_effects("ls | xargs touch", Class::Write, "read write");
-    assert!(analyze("FOO=1 timeout 5 rm -rf \"$d\"").complete());
-    assert!(!analyze("git commit -m x").complete());
+    assert!(analyze("FOO=1 timeout 5 rm -rf \"$d\"").is_complete());
+    assert!(!analyze("git commit -m x").is_complete());
 }
 
 #[test]

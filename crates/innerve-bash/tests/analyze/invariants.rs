@@ -10,7 +10,7 @@ fn i2_what_is_not_understood_is_never_called_safe() {
         ["eval ls", "ls \\ #", "$x", "ls; . f", "[[ a -eq b ]]", "ls\u{a0}", "zzz-no-such-program"]
     {
         assert_eq!(analyze(text).class(), Class::Unknown, "{text}");
-        assert!(!analyze(text).complete(), "{text}");
+        assert!(!analyze(text).is_complete(), "{text}");
     }
 }
 

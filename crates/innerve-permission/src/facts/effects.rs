@@ -112,8 +112,8 @@ impl fmt::Debug for EffectSet {
 }
 
 #[cfg(feature = "bash")]
-impl From<innerve_bash::Effects> for EffectSet {
-    fn from(effects: innerve_bash::Effects) -> Self {
+impl From<innerve_bash::EffectSet> for EffectSet {
+    fn from(effects: innerve_bash::EffectSet) -> Self {
         use innerve_bash::Effect as Analyzed;
         effects.iter().fold(Self::NONE, |set, effect| {
             set.with(match effect {

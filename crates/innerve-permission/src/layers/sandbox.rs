@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::{Layer, Warning};
+use super::{Layer, SettingsWarning};
 use crate::{Behavior, Origin, Rule, Sandbox};
 
 /// The sandbox that the settings ask for; `None` when they ask for none.
-pub(super) fn of(ordered: &[&Layer], warnings: &mut Vec<Warning>) -> Option<Sandbox> {
+pub(super) fn of(ordered: &[&Layer], warnings: &mut Vec<SettingsWarning>) -> Option<Sandbox> {
     let enabled = highest(ordered, "/sandbox/enabled", true, false, warnings).unwrap_or(false);
     let auto_allow = highest(ordered, "/sandbox/autoAllowBashIfSandboxed", true, false, warnings)
         .unwrap_or(true);
@@ -22,7 +22,7 @@ fn highest(
     pointer: &str,
     loose: bool,
     strict: bool,
-    warnings: &mut Vec<Warning>,
+    warnings: &mut Vec<SettingsWarning>,
 ) -> Option<bool> {
     for layer in ordered {
         let Some(value) = layer.value.pointer(pointer).filter(|value| !value.is_null()) else {
@@ -44,7 +44,7 @@ fn highest(
 }
 
 /// The commands that run outside, as ask rules; one that is no pattern stands for all of them.
-fn excluded(layer: &Layer, warnings: &mut Vec<Warning>) -> Vec<Rule> {
+fn excluded(layer: &Layer, warnings: &mut Vec<SettingsWarning>) -> Vec<Rule> {
     let pointer = "/sandbox/excludedCommands";
     let patterns = match layer.value.pointer(pointer) {
         None | Some(Value::Null) => return Vec::new(),

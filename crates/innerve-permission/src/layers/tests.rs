@@ -46,7 +46,7 @@ fn a_project_that_is_not_trusted_only_tightens() {
                 .unwrap();
         assert_eq!(texts(&merged), [(Behavior::Deny, "Read(x)"), (Behavior::Ask, "Edit")]);
         assert_eq!(merged.default_mode, PermissionMode::Default);
-        assert_eq!(merged.bash_read_scope, Scope::WorkingDirectories);
+        assert_eq!(merged.bash_read_scope, ReadScope::WorkingDirectories);
         assert!(!merged.allow_secret_reads && merged.additional_directories.is_empty());
         assert_eq!(merged.warnings.len(), 5, "{:?}", merged.warnings);
     }
@@ -136,7 +136,7 @@ fn classify_all_shell_is_not_for_projects() {
 fn odd_values_are_warned_about_and_strict() {
     let merged = merge(&[layer(RuleSource::User, json!({"permissions": {"secretReads": true, "bashReadScope": "all", "additionalDirectories": [3, ""]}}))]).unwrap();
     assert!(!merged.allow_secret_reads);
-    assert_eq!(merged.bash_read_scope, Scope::WorkingDirectories);
+    assert_eq!(merged.bash_read_scope, ReadScope::WorkingDirectories);
     assert_eq!(merged.warnings.len(), 4);
     assert!(merge(&[layer(RuleSource::User, json!([1]))]).unwrap().warnings.is_empty());
 }

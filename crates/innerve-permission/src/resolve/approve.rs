@@ -5,8 +5,8 @@ use super::reasons::{Certainty, by_rule, reason};
 use super::{never, places, rules};
 use crate::rule::{CommandSpec, Family, Roots, Rule, Spec};
 use crate::{
-    Behavior, Effect, EffectSet, Need, Part, PathTarget, PermissionMode, Reason, ReasonKind,
-    RuleSource, Scope, Target,
+    Behavior, Effect, EffectSet, Need, Part, PathTarget, PermissionMode, ReadScope, Reason,
+    ReasonKind, RuleSource, Target,
 };
 
 /// Commands that mode `acceptEdits` runs inside the working directories.
@@ -147,7 +147,7 @@ fn is_free(call: Call<'_>, part: &Part) -> bool {
         return false;
     }
     let moves = rules::moves(part);
-    let bounded = moves || call.policy.bash_read_scope == Scope::WorkingDirectories;
+    let bounded = moves || call.policy.bash_read_scope == ReadScope::WorkingDirectories;
     part.targets.iter().all(|target| match target {
         Target::Read(path) => {
             !bounded
@@ -271,7 +271,7 @@ fn has_inner(call: Call<'_>, index: usize, part: &Part) -> bool {
 fn of_redirection(call: Call<'_>, target: &Target) -> Option<Approval> {
     match target {
         Target::Read(path) => {
-            let bounded = call.policy.bash_read_scope == Scope::WorkingDirectories;
+            let bounded = call.policy.bash_read_scope == ReadScope::WorkingDirectories;
             (!bounded || call.is_target_inside(path)).then(|| free("read_only", "only reads"))
         }
         Target::Write(path) | Target::Delete(path) => {

@@ -1,6 +1,6 @@
 //! The permission vectors for shell commands and everything that needs the shell analyzer.
 
-use innerve_permission::{HookVoice, Scope};
+use innerve_permission::{HookVoice, ReadScope};
 
 use crate::kit::world;
 
@@ -319,7 +319,7 @@ fn what_only_reads_runs_in_every_mode() {
 fn read_scope_can_be_the_working_directories() {
     let mut bounded = world("");
     bounded.check("$ cat /var/log/x", "allow");
-    bounded.policy.bash_read_scope = Scope::WorkingDirectories;
+    bounded.policy.bash_read_scope = ReadScope::WorkingDirectories;
     bounded.check("$ cat /var/log/x", "ask");
     bounded.check("$ cat sub/x", "allow");
 }

@@ -206,10 +206,10 @@ fn settings_of_the_flag_are_a_file_or_a_text() {
     };
     let from_file = load("conf/s.json").unwrap();
     let rule = from_file.settings.permissions.rules.rules().first().unwrap();
-    assert_eq!(rule.origin().root(), world.path("home/repo/conf"));
+    assert_eq!(rule.origin().root, world.path("home/repo/conf"));
     let inline = load(&allowing("Edit(/x)")).unwrap();
     let rule = inline.settings.permissions.rules.rules().first().unwrap();
-    assert_eq!(rule.origin().root(), world.locations.cwd);
+    assert_eq!(rule.origin().root, world.locations.cwd);
     assert_eq!(load("missing.json").unwrap_err().code(), "settings_read");
     assert_eq!(load("{").unwrap_err().code(), "settings_syntax");
 }
@@ -237,7 +237,7 @@ fn local_files_lie_in_the_main_checkout_and_leftovers_count() {
             .rules
             .rules()
             .iter()
-            .all(|rule| rule.origin().root() == world.locations.cwd)
+            .all(|rule| rule.origin().root == world.locations.cwd)
     );
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use innerve_permission::{
-    Approval, Approver, CallFacts, PermissionMode, Permit, Policy, Voices, judge,
+    Approval, ApprovedBy, CallFacts, PermissionMode, Permit, Policy, Voices, judge,
 };
 use innerve_protocol::{SessionId, ToolUseId};
 use innerve_tool::{
@@ -37,7 +37,7 @@ pub(crate) fn context() -> CallContext {
 pub(crate) fn permit(tool: &str, input: Value) -> Permit {
     let policy = Policy { headless: false, ..Policy::new("/repo", "/home/user") };
     let judgement = judge(&policy, CallFacts::new(tool, input), &Voices::default());
-    judgement.approve(Approval { by: Approver::Person, preview: None }).unwrap()
+    judgement.approve(Approval { by: ApprovedBy::Person, preview: None }).unwrap()
 }
 
 /// A tool that answers with its name.

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use innerve_bash::{
-    Analysis, Assignment, Class, Command, Effect, Effects, RedirectionKind, Word, WordPart,
-    analyze, analyze_in, is_secret_path,
+    Analysis, Assignment, Class, Command, Effect, RedirectionKind, Word, WordPart, analyze,
+    analyze_in, is_secret_path,
 };
 
 use super::walk::Walk;
@@ -34,7 +34,7 @@ pub(crate) fn facts(strict: CallFacts, command: &str, place: Place<'_>) -> CallF
         }
     };
     facts.effects = analysis.effects().into();
-    facts.complete = analysis.complete();
+    facts.complete = analysis.is_complete();
     facts.parts = parts(command, analysis.commands(), place);
     if facts.opaque.is_some() {
         facts.parts.extend(hidden(command, analysis.commands(), place));
@@ -238,8 +238,8 @@ fn only_reads(command: &Command, redirected: &[Target]) -> bool {
     }
     let writes = redirected.iter().filter(|target| matches!(target, Target::Write(_))).count();
     let allowed = match writes {
-        0 => Effects::of(&[Effect::Read, Effect::Secret]),
-        _ => Effects::of(&[Effect::Read, Effect::Secret, Effect::Write]),
+        0 => innerve_bash::EffectSet::of(&[Effect::Read, Effect::Secret]),
+        _ => innerve_bash::EffectSet::of(&[Effect::Read, Effect::Secret, Effect::Write]),
     };
     command.complete
         && !command.effects.is_empty()

@@ -15,3 +15,18 @@ mod searxng;
 pub use fetch::{WebFetchInput, WebFetchOutput, WebFetchTool};
 pub use search::{WebSearchHit, WebSearchInput, WebSearchOutput, WebSearchTool};
 pub use searxng::SearxngSearcher;
+
+/// A text by strangers between two tags, the second of which it cannot hold itself.
+fn fenced(tag: &str, text: &str) -> String {
+    let end = format!("</{tag}");
+    let lower = text.to_ascii_lowercase();
+    let mut inside = String::with_capacity(text.len());
+    let mut from = 0;
+    for (place, _) in lower.match_indices(&end) {
+        inside.push_str(text.get(from..place).unwrap_or_default());
+        inside.push_str("< ");
+        from = place + 1;
+    }
+    inside.push_str(text.get(from..).unwrap_or_default());
+    format!("<{tag}>\n{inside}\n</{tag}>")
+}

@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use super::cache::{Cache, PageText};
 use super::client::{self, Fetched, Page};
-use super::{body, markdown};
+use super::{body, fenced, markdown};
 use crate::code;
 
 /// The longest URL, in characters.
@@ -162,8 +162,9 @@ impl WebFetchTool {
         let question = input.prompt.as_deref().map(str::trim).filter(|prompt| !prompt.is_empty());
         if let (Some(model), Some(question)) = (&self.model, question) {
             let prompt = format!(
-                "The page {} says:\n\n<page>\n{}\n</page>\n\nThe question: {question}",
-                output.url, page.text
+                "The page {} says:\n\n{}\n\nThe question: {question}",
+                output.url,
+                fenced("page", &page.text)
             );
             match model.ask(SYSTEM, &prompt, ANSWER_TOKENS).await {
                 Ok(answer) => {

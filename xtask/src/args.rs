@@ -175,14 +175,17 @@ fn release_options(words: &[&str]) -> Result<release::Options, String> {
     }
     match *plain {
         [] if options.check => Ok(options),
-        [] => Err("name a crate and `patch`, `minor` or `major`, or say `--check`".to_owned()),
+        [] => {
+            Err("name a crate and `first`, `patch`, `minor` or `major`, or say `--check`"
+                .to_owned())
+        }
         [name, level] => {
             let level = Level::named(level)
-                .ok_or_else(|| format!("`{level}` is not `patch`, `minor` or `major`"))?;
+                .ok_or_else(|| format!("`{level}` is not `first`, `patch`, `minor` or `major`"))?;
             options.target = Some((name.to_owned(), level));
             Ok(options)
         }
-        [name] => Err(format!("`patch`, `minor` or `major` is missing behind `{name}`")),
+        [name] => Err(format!("`first`, `patch`, `minor` or `major` is missing behind `{name}`")),
         [_, _, third, ..] => Err(unexpected(third, "release")),
     }
 }

@@ -3,6 +3,7 @@
 //! Nothing is uploaded from here: after the tag the verb prints the `cargo publish` commands in their order.
 
 mod changelog;
+mod interface;
 mod version;
 
 use std::fs;
@@ -42,14 +43,18 @@ pub(crate) fn run(shell: &Shell, workspace: &Workspace, options: &Options, steps
     }
     steps.run("release: clean tree", || clean(shell));
     for package in &chosen {
-        let level = options.target.as_ref().map_or(Level::Patch, |(_, level)| *level);
         let name = &package.name;
-        steps.run(format!("release: {name}: changelog"), || changed(shell, package));
+        let level = options.target.as_ref().map(|(_, level)| *level);
+        if let Some(level) = level {
+            steps.run(format!("release: {name}: version"), || next(shell, package, level));
+        }
+        steps.run(format!("release: {name}: changelog"), || changed(shell, package, level));
         steps.run(format!("release: {name}: public interface"), || {
-            interface(shell, package, level, options)
+            let level = level.unwrap_or(Level::Patch);
+            interface::check(shell, workspace, package, level, options.baseline.as_deref())
         });
     }
-    steps.run("release: packages", || packages(shell, &chosen));
+    steps.run("release: packages", || packages(shell, workspace, &chosen));
     let Some((_, level)) = options.target.as_ref().filter(|_| !options.check) else { return };
     if steps.has_failed() {
         return steps.run("release: commit and tag", || {
@@ -92,12 +97,45 @@ fn clean(shell: &Shell) -> Result<Done> {
     }
 }
 
-/// A crate that changed since its last release says so in its changelog.
-fn changed(shell: &Shell, package: &Package) -> Result<Done> {
+/// The level fits what was released before, and the version is not taken.
+fn next(shell: &Shell, package: &Package, level: Level) -> Result<Done> {
+    let (name, last) = (&package.name, last_tag(shell, package)?);
+    match (last, level) {
+        (None, Level::First) | (Some(_), Level::Patch | Level::Minor | Level::Major) => {}
+        (None, _) => {
+            return Err(format!(
+                "{name} was never released: no tag `{name}-v*`; `cargo xtask release {name} first` releases it as {}",
+                package.version()?
+            )
+            .into());
+        }
+        (Some(tag), Level::First) => {
+            return Err(
+                format!("{name} was released as {tag}; say `patch`, `minor` or `major`").into()
+            );
+        }
+    }
+    let tag = tag_of(package, level)?;
+    if !cmd!(shell, "git tag --list {tag}").quiet().read()?.is_empty() {
+        return Err(format!(
+            "the tag {tag} is there, on a commit that this one does not descend from; merge that, or remove the tag if it was never pushed"
+        )
+        .into());
+    }
+    Ok(Done::Passed)
+}
+
+/// The tag of the release that is made.
+fn tag_of(package: &Package, level: Level) -> Result<String> {
+    Ok(format!("{}-v{}", package.name, package.version()?.raised(level)))
+}
+
+/// A crate that is released, or changed since its last release, says so in its changelog.
+fn changed(shell: &Shell, package: &Package, released: Option<Level>) -> Result<Done> {
     let directory = package.directory();
     let text = shell.read_file(format!("{directory}/CHANGELOG.md"))?;
     let entries = changelog::entries(&text)?;
-    if let Some(tag) = last_tag(shell, package)? {
+    if let (None, Some(tag)) = (released, last_tag(shell, package)?) {
         let changes =
             cmd!(shell, "git diff --name-only {tag} HEAD -- {directory}").quiet().read()?;
         if changes.is_empty() {
@@ -105,71 +143,29 @@ fn changed(shell: &Shell, package: &Package) -> Result<Done> {
         }
     }
     if entries.is_empty() {
-        return Err(format!("{directory}/CHANGELOG.md has no entry under [Unreleased]").into());
-    }
-    Ok(Done::Passed)
-}
-
-/// The public interface may change no more than the level permits.
-fn interface(shell: &Shell, package: &Package, level: Level, options: &Options) -> Result<Done> {
-    if !package.library {
-        return Ok(Done::Skipped("a program has no interface of Rust items".to_owned()));
-    }
-    let baseline = match &options.baseline {
-        Some(revision) => revision.clone(),
-        None => match last_tag(shell, package)? {
-            Some(tag) => tag,
-            None => return Ok(Done::Skipped("never released: nothing to compare with".to_owned())),
-        },
-    };
-    if cmd!(shell, "cargo semver-checks --version")
-        .quiet()
-        .ignore_stdout()
-        .ignore_stderr()
-        .run()
-        .is_err()
-    {
-        let missing =
-            "cargo-semver-checks is not installed (cargo install --locked cargo-semver-checks)";
-        return if options.check {
-            Ok(Done::Skipped(missing.to_owned()))
-        } else {
-            Err(missing.into())
-        };
-    }
-    let (name, kind) = (&package.name, package.version()?.permits(level));
-    plain(cmd!(
-        shell,
-        "cargo semver-checks --package {name} --baseline-rev {baseline} --release-type {kind}"
-    ))
-    .run()
-    .map_err(|_| {
-        format!(
-            "{name} changed more since {baseline} than a {kind} change; raise a higher part of the version"
-        )
-    })?;
-    if kind == "major" {
-        return Ok(Done::Passed);
-    }
-    let text = shell.read_file(format!("{}/CHANGELOG.md", package.directory()))?;
-    if changelog::tells_a_break(&text) {
         return Err(format!(
-            "the changelog of {name} tells a break; raise a higher part of the version"
+            "{directory}/CHANGELOG.md has no entry under [Unreleased]; say there what changed for users"
         )
         .into());
     }
     Ok(Done::Passed)
 }
 
-/// Packs each crate and builds it from the packed file, those it depends on from theirs.
-fn packages(shell: &Shell, chosen: &[&Package]) -> Result<Done> {
-    let names = chosen.iter().flat_map(|package| ["--package", package.name.as_str()]);
+/// Packs the crates and what they are built on, in order, and builds each from its packed file, on those before it.
+fn packages(shell: &Shell, workspace: &Workspace, chosen: &[&Package]) -> Result<Done> {
+    let all: Vec<&Package> = in_order(workspace)
+        .into_iter()
+        .filter(|package| {
+            chosen.iter().any(|one| needed(workspace, one).iter().any(|it| it.name == package.name))
+        })
+        .collect();
+    let names = all.iter().flat_map(|package| ["--package", package.name.as_str()]);
     plain(cmd!(shell, "cargo publish --dry-run --locked {names...}")).run()?;
     Ok(Done::Passed)
 }
 
 fn tag(shell: &Shell, workspace: &Workspace, package: &Package, level: Level) -> Result<Done> {
-    let (name, directory) = (&package.name, package.directory());
+    let (name, directory, tag) = (&package.name, package.directory(), tag_of(package, level)?);
     let (old, new) = (package.version()?, package.version()?.raised(level));
     let date = cmd!(shell, "date -u +%Y-%m-%d").quiet().read()?;
     let log = format!("{directory}/CHANGELOG.md");
@@ -177,20 +173,22 @@ fn tag(shell: &Shell, workspace: &Workspace, package: &Package, level: Level) ->
         &log,
         changelog::close(&shell.read_file(&log)?, &new.to_string(), date.trim())?,
     )?;
-    replace_once(
-        &workspace.root.join(&package.manifest),
-        &format!("\nversion = \"{old}\"\n"),
-        &format!("\nversion = \"{new}\"\n"),
-    )?;
-    if package.library {
+    if new != old {
         replace_once(
-            &workspace.root.join("Cargo.toml"),
-            &format!("path = \"{directory}\", version = \"{old}\""),
-            &format!("path = \"{directory}\", version = \"{new}\""),
+            &workspace.root.join(&package.manifest),
+            &format!("\nversion = \"{old}\"\n"),
+            &format!("\nversion = \"{new}\"\n"),
         )?;
+        if package.library {
+            replace_once(
+                &workspace.root.join("Cargo.toml"),
+                &format!("path = \"{directory}\", version = \"{old}\""),
+                &format!("path = \"{directory}\", version = \"{new}\""),
+            )?;
+        }
+        plain(cmd!(shell, "cargo update --workspace --offline")).run()?;
     }
-    plain(cmd!(shell, "cargo update --workspace --offline")).run()?;
-    let (short, tag) = (name.trim_start_matches("innerve-"), format!("{name}-v{new}"));
+    let short = name.trim_start_matches("innerve-");
     let (subject, message) = (format!("{short}: release {new}"), format!("{name} {new}"));
     cmd!(shell, "git commit --quiet --all --message {subject}").run()?;
     cmd!(shell, "git tag --annotate {tag} --message {message}").run()?;
@@ -201,7 +199,25 @@ fn tag(shell: &Shell, workspace: &Workspace, package: &Package, level: Level) ->
         println!("  cargo publish --package {}", package.name);
     }
     println!("  git push --follow-tags");
+    let above = above(workspace, package);
+    if level != Level::First && !old.admits(new) && !above.is_empty() {
+        println!(
+            "\nThis breaks users, and these are built on it; release them next, in this order:\n"
+        );
+        for package in above {
+            println!("  cargo xtask release {} {}", package.name, package.version()?.breaking());
+        }
+    }
     Ok(Done::Passed)
+}
+
+/// The published packages that are built on this one, directly or not, in order.
+fn above<'a>(workspace: &'a Workspace, package: &Package) -> Vec<&'a Package> {
+    let is_above = |other: &&Package| {
+        other.name != package.name
+            && needed(workspace, other).iter().any(|it| it.name == package.name)
+    };
+    in_order(workspace).into_iter().filter(is_above).collect()
 }
 
 /// The package and all of this workspace that it depends on, in order.
@@ -271,6 +287,16 @@ mod tests {
         assert_eq!(
             names(&in_order(&workspace())),
             ["innerve-bash", "innerve-permission", "innerve-tool", "innerve-agent"]
+        );
+    }
+
+    #[test]
+    fn who_is_built_on_a_crate_follows_its_break() {
+        let workspace = workspace();
+        let bash = workspace.packages.iter().find(|package| package.name == "innerve-bash");
+        assert_eq!(
+            names(&above(&workspace, bash.unwrap())),
+            ["innerve-permission", "innerve-tool", "innerve-agent"]
         );
     }
 

@@ -112,6 +112,8 @@ Subjects:
   loop      `innerve run` against a model that asks for a tool 1,000 times: the time of a turn, early and late; eight calls
             in one slow response beside the slowest of them
   memory    what `innerve run` holds after 100, 300 and 1,000 turns
+  peers     innerve beside those of codex, gemini, opencode and pi that are on the PATH, each driven against the same
+            model that plays a script: start, a turn, memory, a flood, a child left behind, commands at once
   pipeline  a call that does nothing through the fourteen steps, beyond its tool
   read      Read of a small file, and of line 10 million of 1 GB with the memory that takes
   start-up  from the start of `innerve run` to its first request, and how large that is
@@ -126,18 +128,20 @@ Checks that a crate can be published, raises its version, closes its changelog, 
 
 Usage: cargo xtask release [CRATE LEVEL] [--check] [--baseline REV]
 
-  CRATE LEVEL      the crate, and the part of its version to raise: patch, minor or major; below 1.0 what breaks users
-                   raises the minor part
+  CRATE LEVEL      the crate, and the part of its version to raise: patch, minor or major (below 1.0 what breaks users
+                   raises the minor part); or `first`, when it was never released: then the version stays
   --check          only checks; without CRATE it checks all crates, as if for a release of mends
   --baseline REV   what the public interface is compared with; default: the crate's last tag
 
-Checks: nothing is uncommitted; the changelog has entries under [Unreleased]; the public interface changed no more than
-LEVEL permits (cargo-semver-checks, where there is an earlier release); the crates pack, and build from their packed
-files, in the order in which they would be published. Nothing is uploaded: the last step prints the commands for that.
+Checks: nothing is uncommitted; the tag is free; the changelog has entries under [Unreleased]; the public interface
+(cargo-semver-checks), the crates below and the changelog show no more than LEVEL permits, else the message names the level
+that does; the crate and all that it is built on pack, and build from their packed files, in the order in which they would
+be published (a dry run). Nothing is uploaded: the last step prints the commands for that, and which crates must follow.
 
 Examples:
   cargo xtask release --check
   cargo xtask release innerve-bash minor --check
+  cargo xtask release innerve-bash first
   cargo xtask release innerve-bash minor";
 
 pub(crate) const PACKAGE: &str = "\

@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 use agent_client_protocol::v1::schema::{ReadTextFileRequest, WriteTextFileRequest};
 use innerve_tool::BoxFuture;
-use innerve_tool::port::{DirEntry, FileKind, FileMeta, FileReader, FileSystem, WriteCondition};
+use innerve_tool::port::{
+    DirEntry, FileKind, FileMetadata, FileReader, FileSystem, WriteCondition,
+};
 
 use crate::Editor;
 
@@ -126,7 +128,7 @@ impl EditorFiles {
 }
 
 impl FileSystem for EditorFiles {
-    fn metadata<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<FileMeta>> {
+    fn metadata<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<FileMetadata>> {
         self.disk.metadata(path)
     }
 

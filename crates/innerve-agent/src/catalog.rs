@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use innerve_pipeline::PolicySource as _;
 use innerve_tool::port::{CatalogEntry, ToolCatalog};
-use innerve_tool::{BoxFuture, DynTool, Pool, ToolPool};
+use innerve_tool::{BoxFuture, DynTool, ToolPool, ToolSources};
 
 use crate::deferral::is_deferrable;
 use crate::{SharedPolicy, ToolFactory};
@@ -43,13 +43,13 @@ impl PoolCatalog {
         policy: Arc<SharedPolicy>,
         keep: Keep,
     ) -> Self {
-        let pool = ToolPool::assemble(Pool::default(), |_| false);
+        let pool = ToolPool::assemble(ToolSources::default(), |_| false);
         let state = State { pool, generation: None, loaded: Arc::default() };
         Self { factory, policy, keep, state: Mutex::new(state) }
     }
 
     /// Sets the tools that the agent begins with.
-    pub(crate) fn begin(&self, tools: Pool) {
+    pub(crate) fn begin(&self, tools: ToolSources) {
         let policy = self.policy.current();
         let pool = ToolPool::assemble(tools, |name| policy.rules.removes_tool(name));
         self.state().pool = pool.narrowed(&self.keep);

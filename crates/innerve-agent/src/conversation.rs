@@ -143,8 +143,10 @@ impl Conversation {
             .take_events()
             .into_iter()
             .map(|(id, event)| {
-                let text =
-                    format!("<system-reminder>Task {} printed:\n{event}</system-reminder>", id.0);
+                let text = format!(
+                    "<system-reminder>Task {} printed:\n{event}</system-reminder>",
+                    id.as_str()
+                );
                 ContentBlock::text(text)
             })
             .collect();
@@ -164,7 +166,7 @@ impl Conversation {
     /// without a word.
     pub(crate) fn log_tasks(&mut self, tasks: &dyn TaskRegistry) -> Result<(), LogError> {
         for task in tasks.list() {
-            let id = task.id.0.clone();
+            let id = task.id.to_string();
             match news_of(&task) {
                 None if !self.working.contains(&task.id) => {
                     let description = task.description;
@@ -285,7 +287,7 @@ fn news_of(task: &TaskStatus) -> Option<String> {
         TaskState::Failed(summary) => format!("has failed: {summary}"),
         TaskState::Killed => "was stopped".to_owned(),
     };
-    Some(fit_error(&format!("[Background task {} ({}) {how}]", task.id.0, task.description)))
+    Some(fit_error(&format!("[Background task {} ({}) {how}]", task.id.as_str(), task.description)))
 }
 
 fn ended(tasks: &dyn TaskRegistry) -> BTreeSet<TaskId> {

@@ -174,13 +174,13 @@ fn told(messages: &[SharedMessage]) -> BTreeSet<&str> {
 #[cfg(test)]
 mod tests {
     use innerve_protocol::{ToolReference, ToolResult};
-    use innerve_tool::{Pool, ToolBuilder};
+    use innerve_tool::{ToolBuilder, ToolSources};
     use serde_json::{Map, json};
 
     use super::*;
 
     fn tool(name: &str, chars: usize) -> std::sync::Arc<dyn DynTool> {
-        ToolBuilder::raw(name, json!({ "type": "object" }))
+        ToolBuilder::new(name, json!({ "type": "object" }))
             .description("x".repeat(chars))
             .deferred()
             .build(|_, _| async { Ok("done".into()) })
@@ -188,7 +188,7 @@ mod tests {
     }
 
     fn plain(name: &str) -> std::sync::Arc<dyn DynTool> {
-        ToolBuilder::raw(name, json!({ "type": "object" }))
+        ToolBuilder::new(name, json!({ "type": "object" }))
             .build(|_, _| async { Ok("done".into()) })
             .unwrap()
     }
@@ -196,7 +196,7 @@ mod tests {
     fn pool(builtins: &[&str], mcp: &[(&str, usize)]) -> ToolPool {
         let builtins = builtins.iter().map(|name| plain(name)).collect();
         let mcp = mcp.iter().map(|(name, chars)| tool(name, *chars)).collect();
-        ToolPool::assemble(Pool { builtins, mcp }, |_| false)
+        ToolPool::assemble(ToolSources { builtins, mcp }, |_| false)
     }
 
     fn found(names: &[&str]) -> Message {
@@ -239,7 +239,7 @@ mod tests {
     fn i12_tools_of_servers_do_not_change_what_is_deferred_of_the_built_in_ones() {
         let builtins = vec![plain(SEARCH), tool("WebFetch", 10)];
         let mcp = vec![tool("mcp__a__x", 40_000)];
-        let pool = ToolPool::assemble(Pool { builtins, mcp }, |_| false);
+        let pool = ToolPool::assemble(ToolSources { builtins, mcp }, |_| false);
         let names = |mode| deferred(mode, &pool, 10_000, false).into_iter().collect::<Vec<_>>();
         assert_eq!(names(ToolSearchMode::USUAL), ["mcp__a__x"]);
         assert_eq!(names(ToolSearchMode::On), ["WebFetch", "mcp__a__x"]);

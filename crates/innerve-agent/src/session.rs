@@ -10,7 +10,7 @@ use innerve_permission::PermissionMode;
 use innerve_pipeline::{Denials, Pipeline};
 use innerve_protocol::{AgentId, SessionId};
 use innerve_tool::port::{SubagentSpawner, TaskListStore, TaskRegistry, ToolCatalog, Worktrees};
-use innerve_tool::{BoxFuture, CancellationToken, Pool};
+use innerve_tool::{BoxFuture, CancellationToken, ToolSources};
 
 use crate::{
     AgentClassifier, AgentConfig, Journal, RemoteTools, SharedPolicy, Spending, TaskListFile,
@@ -19,7 +19,7 @@ use crate::{
 /// Builds the tools of one agent: each agent gets fresh ones, so that what it has read is its own.
 pub trait ToolFactory: Send + Sync {
     /// The tools for the agent in this seat.
-    fn tools(&self, seat: &Seat) -> Pool;
+    fn tools(&self, seat: &Seat) -> ToolSources;
 
     /// The tools of servers as they are now, in place of those that [`Self::tools`] gave; asked for before each request.
     /// `None` where there are no servers.

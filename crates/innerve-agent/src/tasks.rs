@@ -63,7 +63,7 @@ impl TaskRegistry for Tasks {
             TaskKind::Monitor => 'm',
         };
         let tail: String = std::iter::repeat_with(fastrand::alphanumeric).take(8).collect();
-        let id = TaskId(format!("{letter}{}", tail.to_lowercase()));
+        let id = TaskId::new(format!("{letter}{}", tail.to_lowercase()));
         let state = TaskState::Running;
         let status =
             TaskStatus { id: id.clone(), kind, description: description.to_owned(), state, output };
@@ -128,10 +128,10 @@ impl TaskRegistry for Tasks {
     fn stop(&self, id: &TaskId) -> Result<(), TaskError> {
         let mut table = self.table();
         let Some((task, stop)) = table.tasks.values_mut().find(|(task, _)| task.id == *id) else {
-            return Err(TaskError::Unknown(id.0.clone()));
+            return Err(TaskError::Unknown(id.clone()));
         };
         if task.state != TaskState::Running {
-            return Err(TaskError::Ended(id.0.clone()));
+            return Err(TaskError::Ended(id.clone()));
         }
         task.state = TaskState::Killed;
         stop.cancel();

@@ -267,7 +267,7 @@ impl Tool for AgentTool {
             }
             AgentOutput::Launched { agent_id, task_id } => format!(
                 "The agent works in the background as task {}; you are told when it is done. Do not wait for it.\n\nagentId: {agent_id}",
-                task_id.0
+                task_id.as_str()
             )
             .into(),
         }

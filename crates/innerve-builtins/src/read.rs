@@ -6,7 +6,7 @@ use std::time::Duration;
 use innerve_permission::facts::{self, Place};
 use innerve_permission::{CallFacts, Preview};
 use innerve_protocol::ToolResultContent;
-use innerve_tool::port::{FileKind, FileMeta, ReadRecord};
+use innerve_tool::port::{FileKind, FileMetadata, ReadRecord};
 use innerve_tool::{
     CallContext, InterruptBehavior, ResultLimit, Tool, ToolError, ToolOutput, code as tool_code,
 };
@@ -128,7 +128,11 @@ impl ReadTool {
     }
 
     /// The cells of a notebook; `None` if it is none, whatever its name.
-    async fn notebook(&self, path: &Path, meta: FileMeta) -> Result<Option<ReadOutput>, ToolError> {
+    async fn notebook(
+        &self,
+        path: &Path,
+        meta: FileMetadata,
+    ) -> Result<Option<ReadOutput>, ToolError> {
         if meta.len > MAX_NOTEBOOK_BYTES {
             let message = format!(
                 "the notebook `{}` has {} bytes; at most {MAX_NOTEBOOK_BYTES} are shown: clear its outputs, or read lines of it with offset and limit",
@@ -165,7 +169,7 @@ impl ReadTool {
     async fn file(
         &self,
         path: PathBuf,
-        meta: FileMeta,
+        meta: FileMetadata,
         input: &ReadInput,
         context: &CallContext<()>,
     ) -> Result<ReadOutput, ToolError> {

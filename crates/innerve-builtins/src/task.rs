@@ -27,7 +27,7 @@ fn refused(error: &TaskError, tasks: &dyn TaskRegistry) -> ToolError {
     let unknown = matches!(error, TaskError::Unknown(_));
     let mut message = error.to_string();
     if unknown {
-        let ids: Vec<String> = tasks.list().into_iter().map(|task| task.id.0).collect();
+        let ids: Vec<String> = tasks.list().into_iter().map(|task| task.id.to_string()).collect();
         let last = ids.iter().rev().take(MAX_NAMED).cloned().collect::<Vec<_>>();
         message.push_str(&match last.as_slice() {
             [] => "; none was started".to_owned(),
@@ -45,6 +45,6 @@ fn id_of(given: &str) -> Result<TaskId, ToolError> {
         "" => Err(ToolError::invalid(
             "the task id is empty; give the one that the task was started with",
         )),
-        id => Ok(TaskId(id.to_owned())),
+        id => Ok(TaskId::new(id)),
     }
 }

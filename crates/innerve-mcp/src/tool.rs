@@ -93,7 +93,7 @@ fn build(
     let hint = meta.get("anthropic/searchHint").and_then(Value::as_str).unwrap_or_default();
 
     let make = |schema: Value| {
-        let mut builder = ToolBuilder::raw(name, schema)
+        let mut builder = ToolBuilder::new(name, schema)
             .description(cut(words.as_deref().unwrap_or_default(), MAX_DESCRIPTION))
             .search_hint(cut(hint, MAX_HINT))
             .result_limit(ResultLimit::Declared(limit))

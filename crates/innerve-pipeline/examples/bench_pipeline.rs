@@ -17,8 +17,8 @@ use innerve_pipeline::{
 };
 use innerve_protocol::{ToolResultContent, ToolUse, ToolUseId};
 use innerve_tool::{
-    BoxFuture, CallContext, CancellationToken, Pool, Reporter, SessionView, Silent, Tool,
-    ToolError, ToolOutput, ToolPool, erase,
+    BoxFuture, CallContext, CancellationToken, Reporter, SessionView, Silent, Tool, ToolError,
+    ToolOutput, ToolPool, ToolSources, erase,
 };
 use serde_json::{Map, Value, json};
 
@@ -110,7 +110,7 @@ async fn measure(
     rules: usize,
 ) -> Result<Vec<f64>, Box<dyn Error>> {
     let tool = erase(Nothing(name))?;
-    let pool = Pool { builtins: vec![Arc::clone(&tool)], mcp: Vec::new() };
+    let pool = ToolSources { builtins: vec![Arc::clone(&tool)], mcp: Vec::new() };
     let policy = Arc::new(policy(rules)?);
     let source = Arc::new(Fixed(Arc::clone(&policy)));
     let turn = Turn::new(ToolPool::assemble(pool, |_| false), source);

@@ -11,7 +11,7 @@ use innerve_pipeline::{
     Answer, ApprovalRequest, Approver, Observer, Pipeline, Requested, StepReport, Turn,
 };
 use innerve_protocol::ToolUse;
-use innerve_tool::{BoxFuture, CancellationToken, Pool, ToolBuilder, ToolPool};
+use innerve_tool::{BoxFuture, CancellationToken, ToolBuilder, ToolPool, ToolSources};
 use serde_json::json;
 
 /// Stands for a person: says yes to staging, and no to anything else.
@@ -51,14 +51,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
         "properties": { "to": { "enum": ["staging", "production"] } },
         "required": ["to"],
     });
-    let deploy = ToolBuilder::raw("Deploy", schema)
+    let deploy = ToolBuilder::new("Deploy", schema)
         .description("Deploys the current branch.")
         .build(|input, _| async move {
             Ok(format!("deployed to {}", input.get("to").unwrap_or_default()).into())
         })?;
-    let status = ToolBuilder::raw("Status", json!({ "type": "object" }))
+    let status = ToolBuilder::new("Status", json!({ "type": "object" }))
         .build(|_, _| async { Ok("all is well".into()) })?;
-    let tools = Pool { builtins: vec![deploy, status], mcp: vec![] };
+    let tools = ToolSources { builtins: vec![deploy, status], mcp: vec![] };
 
     let mut policy = Policy::new("/repo", "/home/u");
     policy.headless = false;

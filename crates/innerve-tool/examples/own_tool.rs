@@ -7,7 +7,7 @@ use std::io::{self, Write as _};
 
 use innerve_permission::Preview;
 use innerve_protocol::ToolResultContent;
-use innerve_tool::{CallContext, Pool, Tool, ToolError, ToolOutput, ToolPool, erase};
+use innerve_tool::{CallContext, Tool, ToolError, ToolOutput, ToolPool, ToolSources, erase};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -87,7 +87,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     writeln!(out, "reads only: {}", tool.is_read_only(&input))?;
     writeln!(out, "beside others: {}", tool.is_concurrency_safe(&input))?;
 
-    let pool = ToolPool::assemble(Pool { builtins: vec![tool], mcp: vec![] }, |_| false);
+    let pool = ToolPool::assemble(ToolSources { builtins: vec![tool], mcp: vec![] }, |_| false);
     writeln!(out, "a model can use: {}", pool.names().join(", "))?;
     // Who wants to run it needs a permit: that is the work of innerve-pipeline.
     Ok(())

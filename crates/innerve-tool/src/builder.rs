@@ -43,7 +43,7 @@ pub struct ToolBuilder {
 
 impl ToolBuilder {
     /// A tool whose input is any JSON that fits `schema`.
-    pub fn raw(name: impl Into<String>, schema: Value) -> Self {
+    pub fn new(name: impl Into<String>, schema: Value) -> Self {
         Self {
             name: name.into(),
             description: String::new(),

@@ -16,7 +16,7 @@ pub use context::{CallContext, ProgressEvent, ProgressSink, Reporter, SessionVie
 pub use dynamic::{DynTool, Rendered, erase};
 pub use error::{DefinitionError, ToolError, code};
 pub use output::{SessionChange, Spooled, ToolOutput};
-pub use pool::{Lookup, Pool, ToolPool};
+pub use pool::{Lookup, ToolPool, ToolSources};
 pub use schema::{InputSchema, SchemaIssue};
 pub use tool::{InterruptBehavior, ResultLimit, Tool};
 

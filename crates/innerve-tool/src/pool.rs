@@ -21,7 +21,7 @@ pub struct ToolPool {
 
 /// What goes into a [`ToolPool`].
 #[derive(Clone, Debug, Default)]
-pub struct Pool {
+pub struct ToolSources {
     /// All built-in tools, switched-off ones included.
     pub builtins: Vec<Arc<dyn DynTool>>,
     /// Tools of MCP servers.
@@ -44,7 +44,7 @@ pub enum Lookup {
 
 impl ToolPool {
     /// Assembles a pool; `is_denied` says whether a blanket deny rule removes a tool by its name.
-    pub fn assemble(pool: Pool, is_denied: impl Fn(&str) -> bool) -> Self {
+    pub fn assemble(sources: ToolSources, is_denied: impl Fn(&str) -> bool) -> Self {
         let sorted = |mut tools: Vec<Arc<dyn DynTool>>| {
             tools.sort_by(|a, b| a.name().cmp(b.name()));
             tools
@@ -54,7 +54,8 @@ impl ToolPool {
         let mut base = Vec::new();
         let mut removed = Vec::new();
         let (mut builtin_count, mut base_builtin_count) = (0, 0);
-        for (is_builtin, tools) in [(true, sorted(pool.builtins)), (false, sorted(pool.mcp))] {
+        for (is_builtin, tools) in [(true, sorted(sources.builtins)), (false, sorted(sources.mcp))]
+        {
             for tool in tools {
                 // A built-in tool comes first and wins a clash of names.
                 if !names.insert(tool.name().to_owned()) {
@@ -86,7 +87,7 @@ impl ToolPool {
         let builtins = self.base.get(..self.base_builtin_count).unwrap_or_default();
         let is_out = |name: &str| self.removed.iter().any(|removed| removed == name);
         let own: HashSet<&str> = builtins.iter().map(|tool| tool.name()).collect();
-        Self::assemble(Pool { builtins: builtins.to_vec(), mcp }, |name| {
+        Self::assemble(ToolSources { builtins: builtins.to_vec(), mcp }, |name| {
             // What was removed stays so: which built-in tools there are is settled when a session begins.
             if own.contains(name) { is_out(name) } else { is_denied(name) }
         })

@@ -11,8 +11,8 @@ mod services;
 mod session;
 
 pub use files::{
-    ChangeJournal, DirEntry, FileChange, FileKind, FileLedger, FileMeta, FileReader, FileSystem,
-    ReadRecord, WriteCondition,
+    ChangeJournal, DirEntry, FileChange, FileKind, FileLedger, FileMetadata, FileReader,
+    FileSystem, ReadRecord, WriteCondition,
 };
 pub use process::{
     ExitStatus, OutputSink, ProcessRequest, ProcessRunner, RunningProcess, StdStream,

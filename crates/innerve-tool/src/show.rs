@@ -128,7 +128,7 @@ impl Show for AnyTool {}
 /// The first line that says something; of a result that was put away also where it is.
 fn first_line_of(text: &str) -> Shown {
     let shown = Shown::line(text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default());
-    if is_put_away(text) {
+    if is_persisted(text) {
         return shown
             .with(text.lines().skip(1).map(|line| Row::new(RowKind::Quiet, line)), MAX_ROWS);
     }
@@ -136,7 +136,7 @@ fn first_line_of(text: &str) -> Shown {
 }
 
 /// Whether a result was too large for the conversation, so that only its beginning and the name of its file are there.
-pub fn is_put_away(text: &str) -> bool {
+pub fn is_persisted(text: &str) -> bool {
     text.starts_with("<persisted-output>")
 }
 

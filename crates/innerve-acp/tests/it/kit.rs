@@ -30,7 +30,7 @@ use innerve_builtins::{FileAccess, builtins};
 use innerve_permission::{Behavior, NoDisk, Origin, PermissionMode, Policy, Rule, RuleSource};
 use innerve_pipeline::{Observer, Pipeline, Step, StepReport};
 use innerve_tool::port::FileSystem;
-use innerve_tool::{BoxFuture, CancellationToken, Pool};
+use innerve_tool::{BoxFuture, CancellationToken, ToolSources};
 use tokio_util::compat::{TokioAsyncReadCompatExt as _, TokioAsyncWriteCompatExt as _};
 
 use crate::script::{Script, Speaker};
@@ -191,7 +191,7 @@ struct Tools {
 }
 
 impl ToolFactory for Tools {
-    fn tools(&self, seat: &Seat) -> Pool {
+    fn tools(&self, seat: &Seat) -> ToolSources {
         let files = FileAccess::new(Arc::clone(&self.files), Arc::new(MemoryLedger::new()));
         let host = innerve_builtins::Host {
             files,
@@ -207,7 +207,7 @@ impl ToolFactory for Tools {
             searcher: None,
             confinement: None,
         };
-        Pool { builtins: builtins(&host).unwrap(), mcp: Vec::new() }
+        ToolSources { builtins: builtins(&host).unwrap(), mcp: Vec::new() }
     }
 }
 

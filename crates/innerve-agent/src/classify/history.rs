@@ -131,7 +131,7 @@ fn cut(text: &str, most: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use innerve_tool::{Pool, ToolBuilder};
+    use innerve_tool::{ToolBuilder, ToolSources};
     use serde_json::Value;
 
     use super::*;
@@ -179,10 +179,10 @@ mod tests {
     #[test]
     fn what_a_classifier_cannot_judge_and_what_only_reads_is_left_out() {
         let schema = json!({ "type": "object" });
-        let tool = |name: &str| ToolBuilder::raw(name, schema.clone());
+        let tool = |name: &str| ToolBuilder::new(name, schema.clone());
         let silent = tool("Silent").build(|_, _| async { Ok("".into()) }).unwrap();
         let reader = tool("Reader").read_only().build(|_, _| async { Ok("".into()) }).unwrap();
-        let pool = Pool { builtins: vec![silent, reader], mcp: Vec::new() };
+        let pool = ToolSources { builtins: vec![silent, reader], mcp: Vec::new() };
         let pool = ToolPool::assemble(pool, |_| false);
         let history = History::default();
         for name in ["Silent", "Reader", "Unknown"] {

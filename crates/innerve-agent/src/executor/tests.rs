@@ -5,7 +5,9 @@ use std::sync::Mutex;
 use innerve_permission::facts::{Need, Place};
 use innerve_permission::{CallFacts, NoDisk, Policy, Preview};
 use innerve_protocol::{ToolResultContent, ToolUseId};
-use innerve_tool::{CallContext, DynTool, Pool, Tool, ToolError, ToolOutput, ToolPool, erase};
+use innerve_tool::{
+    CallContext, DynTool, Tool, ToolError, ToolOutput, ToolPool, ToolSources, erase,
+};
 use serde_json::{Map, json};
 use tokio::sync::Notify;
 
@@ -150,7 +152,7 @@ impl Walk {
             erase(Gated { name, board: Arc::clone(&board) }).unwrap()
         };
         let builtins = vec![tool("Safe"), tool("Serial")];
-        let pool = ToolPool::assemble(Pool { builtins, mcp: Vec::new() }, |_| false);
+        let pool = ToolPool::assemble(ToolSources { builtins, mcp: Vec::new() }, |_| false);
         let turn = Turn::new(pool, Arc::new(Policy::new("/repo", "/home/user")));
         let max_concurrency = LIMIT + usize::from(fault == Fault::Limit);
         let config = AgentConfig { max_concurrency, ..AgentConfig::new("any", Vec::new()) };

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use innerve_agent::{Journal, UndoOf, UndoPlan, Undoing};
 use innerve_tool::BoxFuture;
 use innerve_tool::port::{
-    ChangeJournal as _, DirEntry, FileChange, FileMeta, FileReader, FileSystem, WriteCondition,
+    ChangeJournal as _, DirEntry, FileChange, FileMetadata, FileReader, FileSystem, WriteCondition,
 };
 
 /// Writes to the real disk; undo needs no more.
 struct Disk;
 
 impl FileSystem for Disk {
-    fn metadata<'a>(&'a self, _: &'a Path) -> BoxFuture<'a, io::Result<FileMeta>> {
+    fn metadata<'a>(&'a self, _: &'a Path) -> BoxFuture<'a, io::Result<FileMetadata>> {
         Box::pin(async { Err(io::Error::other("undo looks by itself")) })
     }
     fn open<'a>(&'a self, _: &'a Path) -> BoxFuture<'a, io::Result<Box<dyn FileReader>>> {

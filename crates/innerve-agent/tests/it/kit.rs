@@ -18,8 +18,8 @@ use innerve_pipeline::{
 use innerve_protocol::{ContentBlock, Message, Request, SessionId, ToolResultContent, validate};
 use innerve_tool::port::{Isolation, SubagentOutcome, SubagentRequest, TaskRegistry};
 use innerve_tool::{
-    BoxFuture, CallContext, CancellationToken, DynTool, InterruptBehavior, Pool, ResultLimit,
-    SessionChange, Tool, ToolError, ToolOutput, erase,
+    BoxFuture, CallContext, CancellationToken, DynTool, InterruptBehavior, ResultLimit,
+    SessionChange, Tool, ToolError, ToolOutput, ToolSources, erase,
 };
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
@@ -211,7 +211,7 @@ impl Tool for AgentTool {
                 Ok(ToolOutput::new(format!("{text}{note} ({tool_uses} tools)")))
             }
             Ok(SubagentOutcome::Launched { task_id, .. }) => {
-                Ok(ToolOutput::new(format!("launched {}", task_id.0)))
+                Ok(ToolOutput::new(format!("launched {task_id}")))
             }
             Err(error) => Err(ToolError::invalid(error.to_string())),
         }
@@ -225,8 +225,8 @@ impl Tool for AgentTool {
 pub(crate) struct Factory<F>(pub(crate) F);
 
 impl<F: Fn(&Seat) -> Vec<Arc<dyn DynTool>> + Send + Sync> ToolFactory for Factory<F> {
-    fn tools(&self, seat: &Seat) -> Pool {
-        Pool { builtins: (self.0)(seat), mcp: Vec::new() }
+    fn tools(&self, seat: &Seat) -> ToolSources {
+        ToolSources { builtins: (self.0)(seat), mcp: Vec::new() }
     }
 }
 

@@ -16,7 +16,7 @@ fn a_task_has_an_id_that_tells_its_kind() {
     for (kind, letter) in [(TaskKind::Shell, 'b'), (TaskKind::Agent, 'a'), (TaskKind::Monitor, 'm')]
     {
         let (id, _) = register(&tasks, kind);
-        assert!(id.0.starts_with(letter) && id.0.len() == 9, "{}", id.0);
+        assert!(id.as_str().starts_with(letter) && id.as_str().len() == 9, "{id}");
         assert_eq!(tasks.get(&id).unwrap().state, TaskState::Running);
     }
     assert_eq!(tasks.list().len(), 3);
@@ -31,7 +31,7 @@ fn a_task_ends_once_and_is_news_once() {
     assert_eq!(tasks.get(&id).unwrap().state, TaskState::Completed("fine".to_owned()));
     assert_eq!(tasks.take_news().len(), 1);
     assert!(tasks.take_news().is_empty());
-    assert_eq!(tasks.stop(&id), Err(TaskError::Ended(id.0.clone())));
+    assert_eq!(tasks.stop(&id), Err(TaskError::Ended(id.clone())));
 }
 
 #[test]
@@ -42,8 +42,8 @@ fn a_stopped_task_is_cancelled_and_stays_killed() {
     assert!(stop.is_cancelled());
     tasks.update(&id, TaskState::Completed("too late".to_owned()));
     assert_eq!(tasks.get(&id).unwrap().state, TaskState::Killed);
-    let unknown = TaskId("b00000000".to_owned());
-    assert_eq!(tasks.stop(&unknown), Err(TaskError::Unknown(unknown.0.clone())));
+    let unknown = TaskId::new("b00000000");
+    assert_eq!(tasks.stop(&unknown), Err(TaskError::Unknown(unknown.clone())));
     tasks.update(&unknown, TaskState::Killed);
 }
 

@@ -68,10 +68,10 @@ impl BashTool {
         Ok(ToolOutput::new(BashOutput {
             stdout: format!(
                 "Running in the background as task {}. Its output goes to {}. Changes of directory do not apply.",
-                id.0,
+                id.as_str(),
                 path.display()
             ),
-            background_task_id: Some(id.0),
+            background_task_id: Some(id.to_string()),
             persisted_output_path: Some(path.display().to_string()),
             ..BashOutput::default()
         }))

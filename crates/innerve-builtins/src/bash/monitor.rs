@@ -143,7 +143,7 @@ impl MonitorTool {
         };
         tokio::spawn(watch.run(process));
         let timeout_ms = limit.map(|limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
-        Ok(MonitorOutput { task_id: id.0, description: words, timeout_ms, output })
+        Ok(MonitorOutput { task_id: id.to_string(), description: words, timeout_ms, output })
     }
 }
 

@@ -233,7 +233,7 @@ fn moved_on(
         "The command did not end within {} and goes on in the background as task {}. Its output goes to {}. Changes of \
          directory do not apply.",
         exit::spoken(limit),
-        id.0,
+        id.as_str(),
         path.display()
     );
     if counts.bytes > 0 {
@@ -241,7 +241,7 @@ fn moved_on(
     }
     let mut output = ToolOutput::new(BashOutput {
         stdout,
-        background_task_id: Some(id.0.clone()),
+        background_task_id: Some(id.to_string()),
         timed_out_after_ms: u64::try_from(limit.as_millis()).ok(),
         persisted_output_path: Some(path.display().to_string()),
         bytes: counts.bytes,

@@ -6,7 +6,9 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use innerve_tool::BoxFuture;
-use innerve_tool::port::{DirEntry, FileKind, FileMeta, FileReader, FileSystem, WriteCondition};
+use innerve_tool::port::{
+    DirEntry, FileKind, FileMetadata, FileReader, FileSystem, WriteCondition,
+};
 use rustix::fs::{Access, Gid, Mode, OFlags, Uid};
 use tempfile::NamedTempFile;
 
@@ -21,7 +23,7 @@ const MAX_LINKS: usize = 40;
 pub struct HostFiles;
 
 impl FileSystem for HostFiles {
-    fn metadata<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<FileMeta>> {
+    fn metadata<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<FileMetadata>> {
         let path = path.to_path_buf();
         Box::pin(blocking(move || Ok(meta(&fs::metadata(path)?))))
     }
@@ -103,7 +105,7 @@ fn read_full(file: &mut File, piece: &mut [u8]) -> io::Result<usize> {
     Ok(length)
 }
 
-fn meta(found: &fs::Metadata) -> FileMeta {
+fn meta(found: &fs::Metadata) -> FileMetadata {
     let kind = if found.is_file() {
         FileKind::File
     } else if found.is_dir() {
@@ -111,7 +113,7 @@ fn meta(found: &fs::Metadata) -> FileMeta {
     } else {
         FileKind::Special
     };
-    FileMeta { kind, len: found.len(), modified: found.modified().ok() }
+    FileMetadata { kind, len: found.len(), modified: found.modified().ok() }
 }
 
 /// Opens a regular file; the flags keep a FIFO that appeared meanwhile from blocking.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use base64::Engine as _;
 use innerve_tool::ToolError;
-use innerve_tool::port::{FileMeta, FileReader};
+use innerve_tool::port::{FileMetadata, FileReader};
 
 use super::{PIECE, ReadOutput, ReadTool, cannot_read};
 use crate::code;
@@ -101,7 +101,7 @@ impl ReadTool {
     pub(super) async fn image(
         &self,
         path: PathBuf,
-        meta: FileMeta,
+        meta: FileMetadata,
         image: Image,
         head: Vec<u8>,
         mut reader: Box<dyn FileReader>,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use innerve_tool::port::{FileMeta, FileReader};
+use innerve_tool::port::{FileMetadata, FileReader};
 use innerve_tool::{ToolError, code as tool_code};
 use lopdf::{Document, LoadOptions};
 
@@ -54,7 +54,7 @@ impl ReadTool {
     pub(super) async fn pdf(
         &self,
         path: PathBuf,
-        meta: FileMeta,
+        meta: FileMetadata,
         pages: Option<&str>,
         head: Vec<u8>,
         mut reader: Box<dyn FileReader>,

@@ -1,6 +1,6 @@
 //! Commands: what they are, how far they are, and the beginning of what they printed.
 
-use innerve_tool::show::{Row, RowKind, Show, Shown, is_put_away};
+use innerve_tool::show::{Row, RowKind, Show, Shown, is_persisted};
 use serde_json::Value;
 
 use super::{count, number, quiet, text};
@@ -34,7 +34,7 @@ impl Show for Commands {
             return Shown::line(words.lines().next().unwrap_or_default());
         }
         // The first line of a result that was put away is the mark of that.
-        let skipped = usize::from(is_put_away(words));
+        let skipped = usize::from(is_persisted(words));
         Shown::line(count(lines as u64, "line"))
             .with(words.lines().skip(skipped).map(quiet), MAX_ROWS)
     }

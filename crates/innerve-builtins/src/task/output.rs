@@ -71,7 +71,7 @@ impl TaskOutputTool {
     }
 
     fn task(&self, id: &TaskId) -> Result<TaskStatus, ToolError> {
-        let unknown = || super::refused(&TaskError::Unknown(id.0.clone()), self.tasks.as_ref());
+        let unknown = || super::refused(&TaskError::Unknown(id.clone()), self.tasks.as_ref());
         self.tasks.get(id).ok_or_else(unknown)
     }
 
@@ -176,7 +176,7 @@ impl Tool for TaskOutputTool {
             Some(path) => self.news(&task, path).map_err(|error| {
                 let what = format!(
                     "task {} {}, and its output cannot be read",
-                    id.0,
+                    id.as_str(),
                     super::standing(&task.state)
                 );
                 ToolError::io(&what, &error)
@@ -189,7 +189,7 @@ impl Tool for TaskOutputTool {
     fn render(&self, output: &TaskOutputResult) -> ToolResultContent {
         let TaskOutputResult { task, output, skipped_bytes, timed_out } = output;
         let still = if *timed_out { " still" } else { "" };
-        let mut text = format!("Task {} ({})", task.id.0, task.description);
+        let mut text = format!("Task {} ({})", task.id.as_str(), task.description);
         text.push_str(&match task.state {
             TaskState::Running => format!(" is{still} running."),
             TaskState::Completed(_) | TaskState::Failed(_) | TaskState::Killed => {

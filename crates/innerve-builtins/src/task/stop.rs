@@ -87,7 +87,7 @@ impl Tool for TaskStopTool {
         let id = input.id()?;
         let description = self.tasks.get(&id).map(|task| task.description).unwrap_or_default();
         self.tasks.stop(&id).map_err(|error| super::refused(&error, self.tasks.as_ref()))?;
-        Ok(ToolOutput::new(TaskStopResult { task_id: id.0, description }))
+        Ok(ToolOutput::new(TaskStopResult { task_id: id.to_string(), description }))
     }
 
     fn render(&self, output: &TaskStopResult) -> ToolResultContent {
@@ -112,7 +112,7 @@ impl Tool for TaskStopTool {
     }
 
     fn classifier_input(&self, input: &TaskStopInput) -> String {
-        input.id().map(|id| id.0).unwrap_or_default()
+        input.id().map(|id| id.to_string()).unwrap_or_default()
     }
 }
 

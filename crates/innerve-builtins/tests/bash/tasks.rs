@@ -28,7 +28,7 @@ impl TaskRegistry for Tasks {
         }
         let mut tasks = self.known.lock().unwrap();
         let letter = if kind == TaskKind::Monitor { 'm' } else { 'b' };
-        let id = TaskId(format!("{letter}0000000{}", tasks.len() + 1));
+        let id = TaskId::new(format!("{letter}0000000{}", tasks.len() + 1));
         let (description, state) = (description.to_owned(), TaskState::Running);
         tasks.push((TaskStatus { id: id.clone(), kind, description, state, output }, stop));
         Ok(id)
@@ -56,9 +56,9 @@ impl TaskRegistry for Tasks {
         let (task, stop) = tasks
             .iter()
             .find(|(task, _)| task.id == *id)
-            .ok_or_else(|| TaskError::Unknown(id.0.clone()))?;
+            .ok_or_else(|| TaskError::Unknown(id.clone()))?;
         if task.state != TaskState::Running {
-            return Err(TaskError::Ended(id.0.clone()));
+            return Err(TaskError::Ended(id.clone()));
         }
         stop.cancel();
         Ok(())
@@ -132,7 +132,7 @@ async fn a_stopped_task_takes_its_children_along() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     bench.cancellation.cancel();
-    tasks.stop(&TaskId("b00000001".to_owned())).unwrap();
+    tasks.stop(&TaskId::new("b00000001")).unwrap();
     assert_eq!(tasks.end().await, TaskState::Killed);
     assert_gone("64.01").await;
     assert_gone("64.02").await;
@@ -265,7 +265,7 @@ async fn waiting_for_a_task_ends_with_the_call() {
         bench.cancellation.cancel();
     });
     assert_eq!(ended.unwrap_err().code(), "tool:interrupted");
-    tasks.stop(&TaskId("b00000001".to_owned())).unwrap();
+    tasks.stop(&TaskId::new("b00000001")).unwrap();
     tasks.end().await;
 }
 

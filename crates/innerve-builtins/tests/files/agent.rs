@@ -84,7 +84,7 @@ async fn a_background_agent_is_named() {
     let (spawner, tool) = scripted(|_| {
         Ok(SubagentOutcome::Launched {
             agent_id: AgentId::new("a2"),
-            task_id: TaskId("a12345678".to_owned()),
+            task_id: TaskId::new("a12345678"),
         })
     });
     let input = json!({ "description": "d", "prompt": "p", "run_in_background": true, "isolation": "worktree" });

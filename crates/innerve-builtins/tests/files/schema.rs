@@ -185,7 +185,7 @@ impl TaskRegistry for NoTasks {
     }
 
     fn stop(&self, id: &TaskId) -> Result<(), TaskError> {
-        Err(TaskError::Unknown(id.0.clone()))
+        Err(TaskError::Unknown(id.clone()))
     }
 }
 

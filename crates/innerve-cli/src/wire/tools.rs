@@ -16,7 +16,7 @@ use innerve_tool::port::{
     AgentType, CatalogEntry, ChangeJournal, FileLedger, FileSystem, SmallModel, SubagentError,
     SubagentOutcome, SubagentRequest, SubagentSpawner, TaskRegistry, ToolCatalog, WebSearcher,
 };
-use innerve_tool::{BoxFuture, CallContext, Pool, erase};
+use innerve_tool::{BoxFuture, CallContext, ToolSources, erase};
 
 use super::ledger::Assumed;
 use super::servers::pending;
@@ -121,7 +121,7 @@ impl BuiltinTools {
     }
 
     /// The tools of a call outside any conversation.
-    pub(super) fn pool_without_agents(&self, tasks: &Arc<Tasks>) -> Pool {
+    pub(super) fn pool_without_agents(&self, tasks: &Arc<Tasks>) -> ToolSources {
         self.tools(&Self::seat_without_agents(tasks))
     }
 
@@ -135,7 +135,7 @@ impl BuiltinTools {
 }
 
 impl ToolFactory for BuiltinTools {
-    fn tools(&self, seat: &Seat) -> Pool {
+    fn tools(&self, seat: &Seat) -> ToolSources {
         let tasks = match self.reading {
             Reading::Tracked => Some(Arc::clone(&seat.tasks)),
             Reading::Assumed => None,
@@ -160,10 +160,10 @@ impl ToolFactory for BuiltinTools {
         };
         // The names and schemas of the built-in tools are fixed, and a test builds them.
         let mut builtins = builtins(&host).unwrap_or_default();
-        let Some(servers) = &self.servers else { return Pool { builtins, mcp: Vec::new() } };
+        let Some(servers) = &self.servers else { return ToolSources { builtins, mcp: Vec::new() } };
         // Whether it is there depends on the settings alone, never on which server has answered.
         builtins.extend(erase(ToolSearchTool::new(Arc::clone(&seat.catalog))).ok());
-        Pool { builtins, mcp: servers.tools() }
+        ToolSources { builtins, mcp: servers.tools() }
     }
 
     fn remote(&self) -> Option<RemoteTools> {

@@ -16,8 +16,8 @@ use innerve_pipeline::{
 };
 use innerve_protocol::{ToolResultContent, ToolUse};
 use innerve_tool::{
-    BoxFuture, CallContext, CancellationToken, DynTool, Pool, Tool, ToolBuilder, ToolError,
-    ToolOutput, ToolPool, erase,
+    BoxFuture, CallContext, CancellationToken, DynTool, Tool, ToolBuilder, ToolError, ToolOutput,
+    ToolPool, ToolSources, erase,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -217,7 +217,7 @@ fn tool(name: &str, ran: &Arc<Mutex<Vec<Value>>>) -> Arc<dyn DynTool> {
         ran.lock().unwrap().push(input);
         async { Ok("done".into()) }
     };
-    ToolBuilder::raw(name, json!({"type": "object"})).interactive().build(body).unwrap()
+    ToolBuilder::new(name, json!({"type": "object"})).interactive().build(body).unwrap()
 }
 
 /// Says yes, and counts.
@@ -297,7 +297,7 @@ impl World {
 
         let ran = Arc::new(Mutex::new(Vec::new()));
         let builtins = vec![tool(self.tool, &ran)];
-        let pool = ToolPool::assemble(Pool { builtins, mcp: Vec::new() }, |_| false);
+        let pool = ToolPool::assemble(ToolSources { builtins, mcp: Vec::new() }, |_| false);
         let mut policy = Policy {
             mode: self.mode,
             headless: self.headless,

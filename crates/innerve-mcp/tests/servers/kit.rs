@@ -10,7 +10,7 @@ use innerve_mcp::{Options, ServerConfig, ServerState, ServerStatus, Servers};
 use innerve_permission::{Behavior, NoDisk, Origin, Policy, Rule, RuleSource};
 use innerve_pipeline::{Pipeline, Requested, Settled, Turn};
 use innerve_protocol::ToolUse;
-use innerve_tool::{CancellationToken, Pool, ProgressEvent, ProgressSink, ToolPool};
+use innerve_tool::{CancellationToken, ProgressEvent, ProgressSink, ToolPool, ToolSources};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -109,7 +109,7 @@ impl Session {
     }
 
     pub(crate) async fn call(&self, tool: &str, input: Value) -> Settled {
-        let pool = Pool { builtins: Vec::new(), mcp: self.servers.tools() };
+        let pool = ToolSources { builtins: Vec::new(), mcp: self.servers.tools() };
         let pool = ToolPool::assemble(pool, |_| false);
         let mut turn = Turn::new(pool, Arc::new(self.policy.clone()));
         turn.progress = Arc::clone(&self.progress) as _;

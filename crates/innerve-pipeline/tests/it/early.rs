@@ -5,7 +5,7 @@ use std::sync::Arc;
 use innerve_permission::PermissionMode;
 use innerve_pipeline::{Outcome, Requested, Settled, Step};
 use innerve_protocol::ToolUse;
-use innerve_tool::{Pool, ToolPool, erase};
+use innerve_tool::{ToolPool, ToolSources, erase};
 use serde_json::json;
 
 use crate::kit::{Bench, Hooks, Person, Probe, policy, text};
@@ -57,7 +57,8 @@ async fn i3_a_removed_tool_is_refused_by_the_rule_that_removed_it() {
         let probe = Probe::default();
         let ran = Arc::clone(&probe.ran);
         let builtins = vec![erase(probe).unwrap()];
-        let pool = ToolPool::assemble(Pool { builtins, mcp: Vec::new() }, |name| name == "Agent");
+        let pool =
+            ToolPool::assemble(ToolSources { builtins, mcp: Vec::new() }, |name| name == "Agent");
         let policy = policy(PermissionMode::BypassPermissions, &["Agent"]);
         let bench = Bench::with_pool(pool, ran, policy);
         let settled = bench.call(name, json!({ "path": "a" })).await;

@@ -9,8 +9,8 @@ use innerve_pipeline::{
 };
 use innerve_protocol::ToolResultContent;
 use innerve_tool::{
-    BoxFuture, CallContext, Pool, ResultLimit, Tool, ToolBuilder, ToolError, ToolOutput, ToolPool,
-    erase,
+    BoxFuture, CallContext, ResultLimit, Tool, ToolBuilder, ToolError, ToolOutput, ToolPool,
+    ToolSources, erase,
 };
 use serde_json::{Map, Value, json};
 
@@ -88,7 +88,7 @@ async fn f61_a_former_name_of_a_tool_that_is_switched_off_still_runs_it() {
     let probe = SwitchedOff::default();
     let ran = Arc::clone(&probe.0);
     let builtins = vec![erase(probe).unwrap()];
-    let pool = ToolPool::assemble(Pool { builtins, mcp: Vec::new() }, |_| false);
+    let pool = ToolPool::assemble(ToolSources { builtins, mcp: Vec::new() }, |_| false);
     let bench = Bench::with_pool(pool, ran, policy(PermissionMode::Default, &[]));
     assert_eq!(bench.call("OldName", json!({})).await.outcome, Outcome::Succeeded);
     // By its own name it is not offered, and the answer says so.
@@ -109,11 +109,11 @@ async fn a_server_s_own_limit_counts_up_to_five_hundred_thousand_characters() {
         (ResultLimit::Declared(900_000), 500_001, false),
         (ResultLimit::Declared(1_000), 1_001, false),
     ] {
-        let tool = ToolBuilder::raw("mcp__docs__read", json!({ "type": "object" }))
+        let tool = ToolBuilder::new("mcp__docs__read", json!({ "type": "object" }))
             .result_limit(limit)
             .build(move |_, _| async move { Ok("w".repeat(size).as_str().into()) })
             .unwrap();
-        let pool = ToolPool::assemble(Pool { builtins: vec![], mcp: vec![tool] }, |_| false);
+        let pool = ToolPool::assemble(ToolSources { builtins: vec![], mcp: vec![tool] }, |_| false);
         let mode = PermissionMode::BypassPermissions;
         let bench = Bench::with_pool(pool, Arc::default(), policy(mode, &[]));
         let settled = bench.call("mcp__docs__read", json!({})).await;

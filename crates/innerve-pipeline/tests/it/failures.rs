@@ -14,7 +14,7 @@ use innerve_pipeline::{
     Requested, Settled, Step, StopRequest,
 };
 use innerve_protocol::ToolUse;
-use innerve_tool::{Pool, SessionChange, ToolError, ToolOutput, ToolPool, code, erase};
+use innerve_tool::{SessionChange, ToolError, ToolOutput, ToolPool, ToolSources, code, erase};
 use serde_json::json;
 
 use crate::kit::{Bench, Hooks, Judge, Person, Probe, TestClock, changing, policy, preview, text};
@@ -88,7 +88,7 @@ fn saying(words: usize) -> Probe {
 
 fn removed() -> Bench {
     let builtins = vec![erase(Probe::default()).unwrap()];
-    let pool = ToolPool::assemble(Pool { builtins, mcp: Vec::new() }, |_| true);
+    let pool = ToolPool::assemble(ToolSources { builtins, mcp: Vec::new() }, |_| true);
     Bench::with_pool(pool, Arc::default(), policy(BypassPermissions, &["Agent"]))
 }
 

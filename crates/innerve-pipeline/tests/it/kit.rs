@@ -17,8 +17,8 @@ use innerve_pipeline::{
 use innerve_protocol::{Message, ToolResultContent, ToolUse, ToolUseId};
 use innerve_tool::port::Clock;
 use innerve_tool::{
-    BoxFuture, CallContext, CancellationToken, DynTool, Pool, ResultLimit, SessionChange, Tool,
-    ToolError, ToolOutput, ToolPool, erase,
+    BoxFuture, CallContext, CancellationToken, DynTool, ResultLimit, SessionChange, Tool,
+    ToolError, ToolOutput, ToolPool, ToolSources, erase,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -398,7 +398,7 @@ impl Bench {
 }
 
 pub(crate) fn pool(builtins: Vec<Arc<dyn DynTool>>) -> ToolPool {
-    ToolPool::assemble(Pool { builtins, mcp: Vec::new() }, |_| false)
+    ToolPool::assemble(ToolSources { builtins, mcp: Vec::new() }, |_| false)
 }
 
 /// What the model sees.

@@ -21,7 +21,7 @@ fn desk(answer: &str, told: &Arc<Mutex<Vec<Value>>>) -> Arc<dyn DynTool> {
         "additionalProperties": false,
     });
     let (answer, told) = (answer.to_owned(), Arc::clone(told));
-    ToolBuilder::raw(NAME, schema)
+    ToolBuilder::new(NAME, schema)
         .build(move |input, _| {
             told.lock().unwrap().push(input);
             let answer = answer.clone();

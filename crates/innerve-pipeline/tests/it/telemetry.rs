@@ -211,7 +211,7 @@ async fn i11_no_way_out_of_a_call_tells_a_word_that_somebody_wrote() {
 /// A bench with a tool of a server.
 fn of_a_server(name: &str, naming: Naming) -> Bench {
     let body = |_, _| async { Ok(SECRET.into()) };
-    let tool = ToolBuilder::raw(name, json!({"type": "object"})).build(body).unwrap();
+    let tool = ToolBuilder::new(name, json!({"type": "object"})).build(body).unwrap();
     let policy = crate::kit::policy(PermissionMode::Default, &[]);
     let mut bench = Bench::with_pool(pool(vec![tool]), Arc::default(), policy);
     bench.pipeline = bench.pipeline.with_naming(naming);

@@ -11,7 +11,7 @@ use crate::BoxFuture;
 /// Reads and writes files: the real disk, or an editor's open buffers. Paths are absolute.
 pub trait FileSystem: Send + Sync {
     /// What is at `path`, links followed, without opening it; a FIFO or device must not block.
-    fn metadata<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<FileMeta>>;
+    fn metadata<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<FileMetadata>>;
 
     /// Opens a regular file for reading from its start; anything else is an error, never a hang.
     fn open<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<Box<dyn FileReader>>>;
@@ -69,7 +69,7 @@ pub enum WriteCondition {
 
 /// What is at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileMeta {
+pub struct FileMetadata {
     /// Its kind.
     pub kind: FileKind,
     /// Its size in bytes; 0 for what has none.

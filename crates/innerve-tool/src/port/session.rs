@@ -1,5 +1,6 @@
 //! The session: time, sub-agents, background tasks and spooled output.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
@@ -141,7 +142,25 @@ pub enum SubagentError {
 /// The id of a background task: a letter for its kind and eight characters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
-pub struct TaskId(pub String);
+pub struct TaskId(String);
+
+impl TaskId {
+    /// Wraps the text as it came.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
 
 /// What a background task is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -219,10 +238,10 @@ pub enum TaskState {
 pub enum TaskError {
     /// There is no such task.
     #[error("there is no background task `{0}`")]
-    Unknown(String),
+    Unknown(TaskId),
     /// It has ended already.
     #[error("background task `{0}` has already ended")]
-    Ended(String),
+    Ended(TaskId),
     /// Background work is not available.
     #[error("background tasks are not available here")]
     Unavailable,

@@ -28,7 +28,7 @@ fn i2_a_built_tool_that_claims_nothing_is_serial_a_writer_and_asked_about() {
 
 #[test]
 fn i2_read_only_grants_no_permission() {
-    let tool = ToolBuilder::raw("Look", json!({ "type": "object" }))
+    let tool = ToolBuilder::new("Look", json!({ "type": "object" }))
         .read_only()
         .build(|_, _| async { Ok("seen".into()) })
         .unwrap();
@@ -40,7 +40,7 @@ fn i2_read_only_grants_no_permission() {
 
 #[test]
 fn a_tool_that_lets_itself_be_judged_tells_its_whole_input() {
-    let tool = ToolBuilder::raw("mcp__desk__send", json!({ "type": "object" }))
+    let tool = ToolBuilder::new("mcp__desk__send", json!({ "type": "object" }))
         .judged_by_input()
         .build(|_, _| async { Ok("sent".into()) })
         .unwrap();
@@ -50,7 +50,7 @@ fn a_tool_that_lets_itself_be_judged_tells_its_whole_input() {
 
 #[test]
 fn an_interactive_tool_needs_a_person_whatever_is_allowed() {
-    let tool = ToolBuilder::raw("Question", json!({ "type": "object" }))
+    let tool = ToolBuilder::new("Question", json!({ "type": "object" }))
         .interactive()
         .build(|_, _| async { Ok("answered".into()) })
         .unwrap();
@@ -63,7 +63,7 @@ fn an_interactive_tool_needs_a_person_whatever_is_allowed() {
 #[test]
 fn a_name_that_no_api_takes_is_refused() {
     for name in ["", "a b", "naïve", "a/b", &"x".repeat(65)] {
-        let built = ToolBuilder::raw(name, json!({ "type": "object" }))
+        let built = ToolBuilder::new(name, json!({ "type": "object" }))
             .build(|_, _| async { Ok("".into()) });
         assert_eq!(built.unwrap_err().code(), "definition:name", "{name:?}");
     }
@@ -71,7 +71,7 @@ fn a_name_that_no_api_takes_is_refused() {
 
 #[tokio::test]
 async fn the_body_gets_the_permitted_input() {
-    let tool = ToolBuilder::raw("Echo", json!({ "type": "object" }))
+    let tool = ToolBuilder::new("Echo", json!({ "type": "object" }))
         .build(|input, _| async move { Ok(input.to_string().as_str().into()) })
         .unwrap();
     let rendered = tool.invoke(permit("Echo", json!({ "a": 1 })), context()).await.unwrap();

@@ -7,8 +7,8 @@ use innerve_permission::facts::{Need, Place};
 use innerve_permission::{CallFacts, NoDisk, Objection, Preview};
 use innerve_protocol::ToolResultContent;
 use innerve_tool::{
-    CallContext, DynTool, InterruptBehavior, Pool, ResultLimit, Tool, ToolError, ToolOutput,
-    ToolPool, code, erase,
+    CallContext, DynTool, InterruptBehavior, ResultLimit, Tool, ToolError, ToolOutput, ToolPool,
+    ToolSources, code, erase,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -159,7 +159,7 @@ async fn i11_a_panic_is_an_error_without_its_text() {
 
 #[test]
 fn a_pool_lives_with_a_tool_that_panics_everywhere() {
-    let pool = Pool { builtins: vec![erase(Panics).unwrap()], mcp: Vec::new() };
+    let pool = ToolSources { builtins: vec![erase(Panics).unwrap()], mcp: Vec::new() };
     let pool = ToolPool::assemble(pool, |_| false);
     assert!(pool.tools().is_empty(), "a tool that cannot say whether it is offered is not");
     let _found = pool.find("Other");

@@ -43,7 +43,7 @@ pub(crate) fn permit(tool: &str, input: Value) -> Permit {
 /// A tool that answers with its name.
 pub(crate) fn named(name: &str) -> Arc<dyn DynTool> {
     let answer = name.to_owned();
-    ToolBuilder::raw(name, json!({ "type": "object" }))
+    ToolBuilder::new(name, json!({ "type": "object" }))
         .build(move |_, _| {
             let answer = answer.clone();
             async move { Ok(answer.as_str().into()) }

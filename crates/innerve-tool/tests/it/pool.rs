@@ -5,7 +5,8 @@ use std::sync::Arc;
 use innerve_permission::Preview;
 use innerve_protocol::ToolResultContent;
 use innerve_tool::{
-    CallContext, DynTool, Lookup, Pool, Tool, ToolBuilder, ToolError, ToolOutput, ToolPool, erase,
+    CallContext, DynTool, Lookup, Tool, ToolBuilder, ToolError, ToolOutput, ToolPool, ToolSources,
+    erase,
 };
 use serde_json::{Value, json};
 
@@ -53,12 +54,12 @@ impl Tool for Agent {
 
 fn pool(builtins: &[&str], mcp: &[&str]) -> ToolPool {
     let tools = |names: &[&str]| names.iter().map(|name| named(name)).collect();
-    ToolPool::assemble(Pool { builtins: tools(builtins), mcp: tools(mcp) }, |_| false)
+    ToolPool::assemble(ToolSources { builtins: tools(builtins), mcp: tools(mcp) }, |_| false)
 }
 
 fn with_agent(enabled: bool, denied: &'static str) -> ToolPool {
     let builtins = vec![named("Read"), erase(Agent { enabled }).unwrap()];
-    ToolPool::assemble(Pool { builtins, mcp: Vec::new() }, |name| name == denied)
+    ToolPool::assemble(ToolSources { builtins, mcp: Vec::new() }, |name| name == denied)
 }
 
 /// What a look-up says, in short.
@@ -94,11 +95,11 @@ fn i12_an_mcp_tool_leaves_the_built_in_part_byte_identical() {
 #[test]
 fn a_built_in_tool_wins_a_clash_of_names() {
     let builtin = named("Read");
-    let theirs: Arc<dyn DynTool> = ToolBuilder::raw("Read", json!({ "type": "object" }))
+    let theirs: Arc<dyn DynTool> = ToolBuilder::new("Read", json!({ "type": "object" }))
         .description("theirs")
         .build(|_, _| async { Ok("".into()) })
         .unwrap();
-    let pool = Pool { builtins: vec![Arc::clone(&builtin)], mcp: vec![theirs] };
+    let pool = ToolSources { builtins: vec![Arc::clone(&builtin)], mcp: vec![theirs] };
     let pool = ToolPool::assemble(pool, |_| false);
     assert_eq!(pool.names(), ["Read"]);
     assert_eq!(pool.definitions()[0].description, "");
@@ -137,7 +138,9 @@ fn an_unknown_name_is_told_the_nearest() {
 fn a_narrowed_pool_knows_nothing_of_what_it_left_out() {
     let builtins = vec![named("Read"), named("Bash"), erase(Agent { enabled: true }).unwrap()];
     let pool =
-        ToolPool::assemble(Pool { builtins, mcp: vec![named("mcp__a__b")] }, |name| name == "Bash");
+        ToolPool::assemble(ToolSources { builtins, mcp: vec![named("mcp__a__b")] }, |name| {
+            name == "Bash"
+        });
     let narrowed = pool.narrowed(|tool| tool.name() != "Agent");
     assert_eq!(narrowed.names(), ["Read", "mcp__a__b"]);
     assert_eq!(narrowed.builtin_count(), 1);

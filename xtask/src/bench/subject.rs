@@ -2,7 +2,7 @@
 
 use xshell::Shell;
 
-use super::{Figure, Measured, analyze, example, grep, turns};
+use super::{Figure, Measured, analyze, example, grep, peers, turns};
 use crate::Result;
 use crate::workspace::Workspace;
 
@@ -25,6 +25,8 @@ pub(crate) enum Subject {
     Loop,
     /// What the program holds in memory.
     Memory,
+    /// Other agents that are installed.
+    Peers,
     /// The fourteen steps.
     Pipeline,
     /// The Read tool.
@@ -41,6 +43,7 @@ pub(super) enum Source {
     Check,
     Edit,
     Grep,
+    Peers,
     Pipeline,
     Read,
     StartUp,
@@ -49,7 +52,7 @@ pub(super) enum Source {
 
 impl Subject {
     /// All, in the order of the table.
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Analyze,
         Self::Bash,
         Self::Check,
@@ -58,6 +61,7 @@ impl Subject {
         Self::Grep,
         Self::Loop,
         Self::Memory,
+        Self::Peers,
         Self::Pipeline,
         Self::Read,
         Self::StartUp,
@@ -82,6 +86,7 @@ impl Subject {
             Self::Grep => ("grep", Source::Grep),
             Self::Loop => ("loop", Source::Turns),
             Self::Memory => ("memory", Source::Turns),
+            Self::Peers => ("peers", Source::Peers),
             Self::Pipeline => ("pipeline", Source::Pipeline),
             Self::Read => ("read", Source::Read),
             Self::StartUp => ("start-up", Source::StartUp),
@@ -103,7 +108,7 @@ impl Source {
     /// Whether the release build of the program is what is measured.
     pub(super) const fn needs_program(self) -> bool {
         match self {
-            Self::Analyze | Self::Grep | Self::StartUp | Self::Turns => true,
+            Self::Analyze | Self::Grep | Self::Peers | Self::StartUp | Self::Turns => true,
             Self::Bash | Self::Check | Self::Edit | Self::Pipeline | Self::Read => false,
         }
     }
@@ -117,6 +122,7 @@ impl Source {
             Self::Check => library("innerve-permission", "bench"),
             Self::Edit => library("innerve-builtins", "bench_edit"),
             Self::Grep => grep::measure(shell, workspace),
+            Self::Peers => peers::measure(shell, workspace),
             Self::Pipeline => library("innerve-pipeline", "bench_pipeline"),
             Self::Read => library("innerve-builtins", "bench_read"),
             Self::StartUp => turns::start_up(shell, workspace),

@@ -1,7 +1,6 @@
 //! `cargo xtask bench loop memory start-up`: what the agent loop costs per turn, from the start to its thousandth turn.
 
 mod model;
-mod server;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,12 +9,13 @@ use std::time::Instant;
 
 use xshell::Shell;
 
+use super::server::{Seen, Server};
+use super::wire::Wire;
 use super::{Figure, Measured, millis};
 use crate::Result;
 use crate::workspace::Workspace;
 
-use model::{Task, Wire};
-use server::{Seen, Server};
+use model::{Task, Told};
 
 /// Turns of the long run.
 const TURNS: usize = 1_000;
@@ -46,7 +46,7 @@ pub(super) fn start_up(shell: &Shell, workspace: &Workspace) -> Result<Measured>
     let mut bytes = 0;
     for _ in 0..STARTS {
         let (begun, seen) =
-            play(&program, place.path(), Wire::Anthropic, |file| Task::Reads { turns: 0, file })?;
+            play(&program, place.path(), Wire::Messages, |file| Task::Reads { turns: 0, file })?;
         let first = seen.first().ok_or("the program sent no request")?;
         starts.push(millis(first.begins.saturating_duration_since(begun)));
         bytes = first.bytes;
@@ -61,8 +61,8 @@ pub(super) fn start_up(shell: &Shell, workspace: &Workspace) -> Result<Measured>
 pub(super) fn measure(shell: &Shell, workspace: &Workspace) -> Result<Measured> {
     let program = workspace.release_program();
     let place = shell.create_temp_dir()?;
-    let seen = play_all(&program, place.path(), Wire::Anthropic)?;
-    let other = play_all(&program, place.path(), Wire::OpenAi)?;
+    let seen = play_all(&program, place.path(), Wire::Messages)?;
+    let other = play_all(&program, place.path(), Wire::Chat)?;
     let (one, thousand) = (turn(&seen, 1)?, turn(&seen, TURNS - WINDOW)?);
     let growth = one.iter().zip(&thousand).map(|(early, late)| late - early).collect();
     let row = |name, samples| Figure::median(name, samples, "ms");
@@ -95,10 +95,10 @@ pub(super) fn measure(shell: &Shell, workspace: &Workspace) -> Result<Measured> 
 
 /// How long the calls of one response take, from its first byte to the next request, beside one that starts last.
 fn together(program: &Path, place: &Path) -> Result<Vec<f64>> {
-    let slowest = model::APART * (model::CALLS - 1) + model::CALL;
+    let slowest = model::APART * u32::try_from(model::CALLS - 1)? + model::CALL;
     let mut ratios = Vec::new();
     for _ in 0..TOGETHER_RUNS {
-        let (_, seen) = play(program, place, Wire::Anthropic, |_| Task::Calls)?;
+        let (_, seen) = play(program, place, Wire::Messages, |_| Task::Calls)?;
         ratios.push(at(&seen, 1)?.round.as_secs_f64() / slowest.as_secs_f64());
     }
     Ok(ratios)
@@ -125,10 +125,11 @@ fn play(
     let file = project.join("notes.txt");
     let lines: Vec<String> = (1..=12).map(|line| format!("line {line} of a small file")).collect();
     fs::write(&file, lines.join("\n"))?;
-    let server = Server::start(wire, task(file))?;
-    let (key, address) = match wire {
-        Wire::Anthropic => ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
-        Wire::OpenAi => ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
+    let server = Server::start(Told { wire, task: task(file) })?;
+    let (key, address) = if wire == Wire::Messages {
+        ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")
+    } else {
+        ("OPENAI_API_KEY", "OPENAI_BASE_URL")
     };
     let mut command = Command::new(program);
     command
@@ -152,7 +153,7 @@ fn play(
         let words = String::from_utf8_lossy(&output.stderr);
         return Err(format!("innerve run ended with {}: {words}", output.status).into());
     }
-    Ok((begun, server.stop()))
+    Ok((begun, server.seen()))
 }
 
 /// The milliseconds between a response and the next request, turn by turn from this one on.

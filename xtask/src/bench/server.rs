@@ -8,8 +8,48 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::model::{Piece, Task, Wire};
 use crate::Result;
+
+/// What plays the model.
+pub(super) trait Script: Send + Sync + 'static {
+    /// The response to a request. `number` is that of the request among those that count, from 1.
+    fn response(&self, number: usize, request: &Request) -> Response;
+
+    /// Whether a request counts: some programs ask for a title beside their task.
+    fn counts(&self, _request: &Request) -> bool {
+        true
+    }
+}
+
+/// A request as a script sees it.
+#[derive(Debug, Default)]
+pub(super) struct Request {
+    /// Where it went, without the query.
+    pub(super) path: String,
+    pub(super) body: Vec<u8>,
+}
+
+/// What is sent back.
+pub(super) enum Response {
+    /// Server-sent events.
+    Stream(Vec<Piece>),
+    /// A document.
+    Json(serde_json::Value),
+}
+
+/// A part of a streamed response.
+pub(super) struct Piece {
+    /// How long after the one before.
+    pub(super) after: Duration,
+    pub(super) text: String,
+}
+
+impl Piece {
+    /// A part that comes without a pause.
+    pub(super) fn at_once(text: String) -> Self {
+        Self { after: Duration::ZERO, text }
+    }
+}
 
 /// A request as it came.
 #[derive(Clone, Debug)]
@@ -41,15 +81,14 @@ impl Default for Seen {
     }
 }
 
-/// A server on this machine.
+/// A server on this machine; it ends when it is dropped.
 pub(super) struct Server {
     address: String,
     shared: Arc<Shared>,
 }
 
 struct Shared {
-    wire: Wire,
-    task: Task,
+    script: Box<dyn Script>,
     process: AtomicU32,
     stopped: AtomicBool,
     state: Mutex<State>,
@@ -63,13 +102,12 @@ struct State {
 }
 
 impl Server {
-    /// Plays a model that gives the program this task.
-    pub(super) fn start(wire: Wire, task: Task) -> Result<Self> {
+    /// Plays a model by this script.
+    pub(super) fn start(script: impl Script) -> Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = format!("http://{}", listener.local_addr()?);
         let shared = Arc::new(Shared {
-            wire,
-            task,
+            script: Box::new(script),
             process: AtomicU32::new(0),
             stopped: AtomicBool::new(false),
             state: Mutex::default(),
@@ -97,13 +135,18 @@ impl Server {
         self.shared.process.store(process, Ordering::SeqCst);
     }
 
-    /// Ends the server and gives the requests that came.
-    pub(super) fn stop(self) -> Vec<Seen> {
+    /// The requests that came.
+    pub(super) fn seen(self) -> Vec<Seen> {
+        let mut state = self.shared.state.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut state.seen)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
         self.shared.stopped.store(true, Ordering::SeqCst);
         // Wakes the thread that waits for connections.
         drop(TcpStream::connect(self.address.trim_start_matches("http://")));
-        let mut state = self.shared.state.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut state.seen)
     }
 }
 
@@ -116,27 +159,43 @@ impl Shared {
                 return Ok(());
             }
             let begins = Instant::now();
-            let bytes = read_request(&mut reader)?;
+            let request = read_request(&mut reader)?;
             let lasts = begins.elapsed();
+            if !self.script.counts(&request) {
+                respond(stream, self.script.response(0, &request))?;
+                continue;
+            }
             let memory = resident(self.process.load(Ordering::SeqCst));
             let number = {
                 let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
                 let [round, gap] = state.answered.map_or([Duration::ZERO; 2], |(began, ended)| {
                     [began, ended].map(|then| begins.saturating_duration_since(then))
                 });
+                let bytes = request.body.len();
                 state.seen.push(Seen { begins, gap, round, lasts, bytes, memory });
                 state.seen.len()
             };
             let began = Instant::now();
-            respond(stream, &self.task.response(self.wire, number))?;
+            respond(stream, self.script.response(number, &request))?;
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             state.answered = Some((began, Instant::now()));
         }
     }
 }
 
+fn respond(mut stream: &TcpStream, response: Response) -> io::Result<()> {
+    match response {
+        Response::Stream(pieces) => write_stream(stream, &pieces),
+        Response::Json(document) => {
+            let body = document.to_string();
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length";
+            stream.write_all(format!("{head}: {}\r\n\r\n{body}", body.len()).as_bytes())
+        }
+    }
+}
+
 /// Each piece at its time; what comes without a pause goes out in one write, as from a server that has it all.
-fn respond(mut stream: &TcpStream, pieces: &[Piece]) -> io::Result<()> {
+fn write_stream(mut stream: &TcpStream, pieces: &[Piece]) -> io::Result<()> {
     let mut out = String::from(
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n",
     );
@@ -152,27 +211,44 @@ fn respond(mut stream: &TcpStream, pieces: &[Piece]) -> io::Result<()> {
     stream.write_all(out.as_bytes())
 }
 
-/// Reads one request and gives the bytes of its body.
-fn read_request(reader: &mut BufReader<&TcpStream>) -> io::Result<usize> {
-    let mut length = 0;
+fn read_request(reader: &mut BufReader<&TcpStream>) -> io::Result<Request> {
+    let mut request = Request::default();
+    let first = read_line(reader)?;
+    let target = first.split(' ').nth(1).unwrap_or_default();
+    target.split('?').next().unwrap_or_default().clone_into(&mut request.path);
+    let (mut length, mut is_chunked) = (0, false);
     loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line)? == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        let line = line.trim_end();
+        let line = read_line(reader)?;
         if line.is_empty() {
             break;
         }
-        if let Some((name, value)) = line.split_once(':')
-            && name.eq_ignore_ascii_case("content-length")
-        {
+        let Some((name, value)) = line.split_once(':') else { continue };
+        if name.eq_ignore_ascii_case("content-length") {
             length = value.trim().parse().map_err(io::Error::other)?;
         }
+        is_chunked |= name.eq_ignore_ascii_case("transfer-encoding") && value.contains("chunked");
     }
-    let mut left = reader.by_ref().take(u64::try_from(length).map_err(io::Error::other)?);
-    io::copy(&mut left, &mut io::sink())?;
-    Ok(length)
+    if !is_chunked {
+        reader.by_ref().take(length).read_to_end(&mut request.body)?;
+        return Ok(request);
+    }
+    loop {
+        let line = read_line(reader)?;
+        let size = u64::from_str_radix(line.trim(), 16).map_err(io::Error::other)?;
+        reader.by_ref().take(size).read_to_end(&mut request.body)?;
+        read_line(reader)?;
+        if size == 0 {
+            return Ok(request);
+        }
+    }
+}
+
+fn read_line(reader: &mut BufReader<&TcpStream>) -> io::Result<String> {
+    let mut line = String::new();
+    if reader.read_line(&mut line)? == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(line.trim_end().to_owned())
 }
 
 /// The bytes that a process has in memory (Linux, `proc_pid_status(5)`); 0 where that cannot be told.

@@ -64,6 +64,12 @@ pub(crate) fn choose(arguments: &ModelArguments) -> Result<Option<Chosen>, Failu
     }
 }
 
+/// Who would answer if nothing but the environment said so; `None` also where it says too little.
+pub(crate) fn from_environment() -> Option<Chosen> {
+    let model = variable("INNERVE_MODEL");
+    choose(&ModelArguments { model, ..ModelArguments::default() }).ok().flatten()
+}
+
 /// The provider itself, without retries and recorder.
 pub(crate) fn connect(arguments: &ModelArguments) -> Result<Option<Connection>, Failure> {
     Ok(match provider(arguments)? {

@@ -195,8 +195,16 @@ impl Workplace {
 
     /// The tools as they would be offered, for listings and for checking inputs.
     pub(crate) fn pool_for_show(&self) -> ToolPool {
+        self.pool_offering(None)
+    }
+
+    /// The tools as they would be offered to a model, if it is known which.
+    pub(crate) fn pool_offering(&self, chosen: Option<&Chosen>) -> ToolPool {
         let policy = Arc::new(self.policy.clone());
-        let tools = self.tools(self.sessions.join("none"), Reading::Tracked, policy);
+        let mut tools = self.tools(self.sessions.join("none"), Reading::Tracked, policy);
+        if let Some(chosen) = chosen {
+            tools = tools.with_model(chosen, &Arc::default());
+        }
         let pool = tools.pool_without_agents(&self.tasks);
         ToolPool::assemble(pool, |name| self.policy.rules.removes_tool(name))
     }
@@ -225,7 +233,8 @@ impl Workplace {
             date: today(),
             instructions: instructions::collect(&self.config, cwd),
         };
-        let mut config = AgentConfig::new(chosen.name, default_system_prompt(&surroundings));
+        let mut config =
+            AgentConfig::new(chosen.name.as_str(), default_system_prompt(&surroundings));
         config.max_turns = arguments.agent.max_turns;
         config.max_cost_usd = arguments.agent.max_cost_usd;
         config.agents = self.agents.clone();
@@ -238,7 +247,7 @@ impl Workplace {
         let tools = self
             .tools(results, Reading::Tracked, Arc::clone(&policy) as _)
             .with_journal(Arc::clone(&journal) as _)
-            .with_small_model(web::small_model(&chosen.model, &spending))
+            .with_model(&chosen, &spending)
             .with_servers(self.session_servers(&folder, &arguments.agent.mcp)?);
         let tools = Arc::new(tools);
         let session_id = SessionId::new(session_id);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use innerve_agent::{RemoteTools, Seat, Tasks, ToolFactory};
+use innerve_agent::{RemoteTools, Seat, Spending, Tasks, ToolFactory};
 use innerve_builtins::bash::{BashOptions, Confinement};
 use innerve_builtins::edit::StaleEdits;
 use innerve_builtins::host::{DiskSpool, HostClock, HostProcesses, MemoryLedger};
@@ -21,6 +21,7 @@ use innerve_tool::{BoxFuture, CallContext, ToolSources, erase};
 use super::ledger::Assumed;
 use super::servers::pending;
 use super::web;
+use crate::provider::Chosen;
 
 /// How long a search waits for servers that are starting.
 const SEARCH_PATIENCE: Duration = Duration::from_secs(20);
@@ -67,7 +68,7 @@ impl BuiltinTools {
             files,
             ledger: Arc::default(),
             small_model: None,
-            searcher: web::searcher(),
+            searcher: web::configured(),
             confinement: None,
             scratch: None,
             servers: None,
@@ -91,9 +92,10 @@ impl BuiltinTools {
         self
     }
 
-    /// Lets a model answer questions about pages.
-    pub(super) fn with_small_model(mut self, model: Option<Arc<dyn SmallModel>>) -> Self {
-        self.small_model = model;
+    /// Lets the model of a session answer questions about pages, and its provider search the web.
+    pub(super) fn with_model(mut self, chosen: &Chosen, spending: &Arc<Spending>) -> Self {
+        self.small_model = web::small_model(chosen, spending);
+        self.searcher = web::searcher(chosen, spending, self.searcher);
         self
     }
 

@@ -17,7 +17,7 @@ use crate::{PathFacts, PathStyle};
 
 pub use calls::{from_call, from_call_or_strict, secrets_among};
 pub use effects::{Effect, EffectSet};
-pub use hosts::host as host_of;
+pub use hosts::{host as host_of, websocket_host as websocket_host_of};
 pub use innerve_bash::is_secret_path;
 
 /// What one tool use would do, together with the input that it was read from.

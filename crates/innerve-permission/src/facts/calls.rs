@@ -16,6 +16,7 @@ pub fn from_call(tool: &str, input: &Value, place: Place<'_>) -> Option<CallFact
     let tool = tools::canonical(tool);
     let strict = CallFacts::new(tool, input.clone());
     let facts = match tool {
+        "Monitor" if given(input, "ws") => watching(strict, input),
         "Bash" | "Monitor" => match text(input, "command") {
             Some(command) => shell::facts(strict, command, place),
             None => strict,
@@ -26,10 +27,7 @@ pub fn from_call(tool: &str, input: &Value, place: Place<'_>) -> Option<CallFact
         "Glob" => globbing(strict, input, place),
         "Edit" | "MultiEdit" | "Write" => writing(strict, path(input, "file_path", place)),
         "NotebookEdit" => writing(strict, path(input, "notebook_path", place)),
-        "WebFetch" => match text(input, "url").and_then(hosts::host) {
-            Some(host) => strict.with_effects(&[Effect::Network]).with_target(Target::Host(host)),
-            None => strict,
-        },
+        "WebFetch" => fetching(strict, text(input, "url").and_then(hosts::host)),
         "WebSearch" => strict.with_effects(&[Effect::Network]),
         "Agent" => {
             let agent = text(input, "subagent_type").unwrap_or("general-purpose");
@@ -53,6 +51,24 @@ pub fn from_call_or_strict(tool: &str, input: &Value, place: Place<'_>) -> CallF
 
 fn text<'a>(input: &'a Value, field: &str) -> Option<&'a str> {
     input.get(field)?.as_str()
+}
+
+fn given(input: &Value, field: &str) -> bool {
+    input.get(field).is_some_and(|value| !value.is_null())
+}
+
+fn fetching(strict: CallFacts, host: Option<String>) -> CallFacts {
+    let Some(host) = host else { return strict };
+    strict.with_effects(&[Effect::Network]).with_target(Target::Host(host))
+}
+
+/// A stream from a host in place of a command; what names both has said neither.
+fn watching(strict: CallFacts, input: &Value) -> CallFacts {
+    if given(input, "command") {
+        return strict;
+    }
+    let url = input.get("ws").and_then(|socket| text(socket, "url"));
+    fetching(strict, url.and_then(hosts::websocket_host))
 }
 
 fn path(input: &Value, field: &str, place: Place<'_>) -> Option<PathTarget> {

@@ -32,6 +32,13 @@ pub fn host(url: &str) -> Option<String> {
     plain.then(|| name.to_ascii_lowercase())
 }
 
+/// The host of a `ws` or `wss` URL, read just as strictly.
+pub fn websocket_host(url: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once("://")?;
+    let is_socket = scheme.eq_ignore_ascii_case("ws") || scheme.eq_ignore_ascii_case("wss");
+    is_socket.then(|| host(&format!("http://{rest}"))).flatten()
+}
+
 /// Whether programs take the name for an address, `127.1` and `0x7f000001` among them (WHATWG URL standard, "ends in a number
 /// checker").
 fn ends_in_number(name: &str) -> bool {
@@ -44,7 +51,7 @@ fn ends_in_number(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::host;
+    use super::{host, websocket_host};
 
     #[track_caller]
     fn check(url: &str, expected: Option<&str>) {
@@ -77,5 +84,20 @@ mod tests {
         check("file:///etc/passwd", None);
         check("example.com", None);
         check("https:///x", None);
+    }
+    #[test]
+    fn the_host_of_a_socket_is_read_or_refused() {
+        for (url, expected) in [
+            ("ws://Example.com:80/feed?x", Some("example.com")),
+            ("WSS://[::1]/", Some("::1")),
+            ("wss://a@evil.example/", Some("evil.example")),
+            ("wss://a\\@b/", None),
+            ("ws://127.1/", None),
+            ("https://example.com/", None),
+            ("wss:example.com", None),
+            ("wss://", None),
+        ] {
+            assert_eq!(websocket_host(url).as_deref(), expected, "{url}");
+        }
     }
 }

@@ -304,9 +304,10 @@ fn of_tool_rules(call: Call<'_>) -> Option<Approval> {
     if let Some(rule) = blankets.find(|rule| in_force(call, rule)) {
         return Some(rule_approval(rule));
     }
-    let mut scoped = rules
-        .scoped(Behavior::Allow, call.facts.tool(), &call.hosts())
-        .into_iter()
+    let hosts = call.hosts();
+    let mut scoped = call
+        .rule_tools()
+        .flat_map(|tool| rules.scoped(Behavior::Allow, tool, &hosts))
         .filter(|rule| in_force(call, rule));
     let targets = &call.facts.targets;
     let rule = scoped.find(|rule| match rule.spec() {

@@ -90,12 +90,21 @@ impl<'a> Call<'a> {
     pub(super) fn rule_tools(self) -> impl Iterator<Item = &'a str> {
         let own = self.facts.tool();
         let governing = match own {
+            "Monitor" if !self.hosts().is_empty() => Some("WebFetch"),
             "Monitor" => Some("Bash"),
             "Write" | "NotebookEdit" | "MultiEdit" => Some("Edit"),
             "Grep" | "Glob" | "LS" | "LSP" => Some("Read"),
             _ => None,
         };
         std::iter::once(own).chain(governing)
+    }
+
+    /// The tools whose deny and ask rules speak of the call. Whoever wants no commands wants none of what asks as they do,
+    /// and a stream from a host that is not plain may be from one that pages are not fetched from.
+    pub(super) fn restricting_tools(self) -> impl Iterator<Item = &'a str> {
+        let is_stream = self.facts.tool() == "Monitor" && !self.is_shell();
+        let more: &[&str] = if is_stream { &["Bash", "WebFetch"] } else { &[] };
+        self.rule_tools().chain(more.iter().copied())
     }
 
     /// The hosts that the call itself fetches from.

@@ -115,7 +115,7 @@ fn of_tool(call: Call<'_>, behavior: Behavior) -> Found<'_> {
     let answered = |rule: &&Rule| {
         behavior == Behavior::Ask && rule.tool() == "Bash" && sandbox::auto_allows(call)
     };
-    for tool in call.rule_tools() {
+    for tool in call.restricting_tools() {
         let found = rules.blankets(behavior, tool).into_iter().find(|rule| !answered(rule));
         if found.is_some() {
             return Found::surely(found);
@@ -123,7 +123,7 @@ fn of_tool(call: Call<'_>, behavior: Behavior) -> Found<'_> {
     }
     let mut found = Found::default();
     let hosts = call.hosts();
-    for rule in call.rule_tools().flat_map(|tool| rules.scoped(behavior, tool, &hosts)) {
+    for rule in call.restricting_tools().flat_map(|tool| rules.scoped(behavior, tool, &hosts)) {
         found = found.or(|| of_scope(call, rule));
     }
     found

@@ -232,6 +232,46 @@ fn mcp_tools_ask_unless_a_rule_names_them() {
     table("", "auto", &[("mcp__a__b", "classify")]);
 }
 
+/// The call of Monitor that watches this URL.
+fn stream(url: &str) -> String {
+    format!("Monitor {}", serde_json::json!({ "ws": { "url": url }, "description": "d" }))
+}
+
+#[test]
+fn a_stream_is_asked_about_as_a_page_is_and_no_rule_about_commands_allows_it() {
+    let (feed, other) = (stream("wss://feed.example/x"), stream("ws://other.example"));
+    let unclear = stream("ws://127.1/");
+    let both = r#"Monitor {"ws":{"url":"wss://feed.example"},"command":"true"}"#;
+    let asked = [feed.as_str(), &other, &unclear, both];
+    for (rules, mode, expected) in [
+        ("", "default", ["ask"; 4]),
+        ("", "acceptEdits", ["ask"; 4]),
+        ("", "plan", ["ask"; 4]),
+        ("", "auto", ["classify"; 4]),
+        ("", "dontAsk", ["deny"; 4]),
+        ("", "bypassPermissions", ["allow"; 4]),
+        ("allow WebFetch(domain:feed.example)", "default", ["allow", "ask", "ask", "ask"]),
+        ("allow WebFetch", "default", ["allow", "allow", "ask", "ask"]),
+        ("allow Bash(*)", "default", ["ask", "ask", "allow", "allow"]),
+        ("allow Monitor", "default", ["allow"; 4]),
+        ("deny Bash", "bypassPermissions", ["deny"; 4]),
+        ("deny WebFetch", "bypassPermissions", ["deny"; 4]),
+        (
+            "deny WebFetch(domain:feed.example)",
+            "bypassPermissions",
+            ["deny", "allow", "ask", "ask"],
+        ),
+        (
+            "ask WebFetch(domain:feed.example); allow Monitor",
+            "default",
+            ["ask", "allow", "ask", "ask"],
+        ),
+    ] {
+        let cases: Vec<_> = asked.into_iter().zip(expected).collect();
+        table(rules, mode, &cases);
+    }
+}
+
 #[test]
 fn modes_decide_what_no_rule_decides() {
     table(

@@ -42,6 +42,10 @@ pub(crate) fn run(shell: &Shell, workspace: &Workspace, options: &Options, steps
         });
     }
     steps.run("release: clean tree", || clean(shell));
+    if steps.has_failed() {
+        // All that follows would speak of files that are in no commit.
+        return;
+    }
     for package in &chosen {
         let name = &package.name;
         let level = options.target.as_ref().map(|(_, level)| *level);
@@ -205,7 +209,12 @@ fn tag(shell: &Shell, workspace: &Workspace, package: &Package, level: Level) ->
             "\nThis breaks users, and these are built on it; release them next, in this order:\n"
         );
         for package in above {
-            println!("  cargo xtask release {} {}", package.name, package.version()?.breaking());
+            let level = match last_tag(shell, package)? {
+                None => Level::First,
+                Some(_) if package.library => package.version()?.breaking(),
+                Some(_) => Level::Patch,
+            };
+            println!("  cargo xtask release {} {level}", package.name);
         }
     }
     Ok(Done::Passed)
@@ -259,6 +268,9 @@ fn replace_once(path: &std::path::Path, old: &str, new: &str) -> Result {
     fs::write(path, text.replacen(old, new, 1))?;
     Ok(())
 }
+
+#[cfg(test)]
+mod on_disk;
 
 #[cfg(test)]
 mod tests {

@@ -107,9 +107,9 @@ impl Executor {
         let (pipeline, turn) = (Arc::clone(&self.pipeline), Arc::clone(&self.turn));
         self.started.insert(index, Instant::now());
         // Taken here, so that questions come in the order of the calls.
-        let place = pipeline.place();
+        let ticket = pipeline.take_ticket();
         let task = self.running.spawn(
-            async move { pipeline.run_at(place, requested, &turn).await }
+            async move { pipeline.run_with(ticket, requested, &turn).await }
                 .instrument(self.span.clone()),
         );
         self.tasks.insert(task.id(), index);

@@ -34,7 +34,7 @@ impl SessionEnv {
         let policy = self.policy.current();
         let said = self
             .pipeline
-            .hear(HookEvent {
+            .run_hooks(HookEvent {
                 name,
                 session_id: self.session_id.to_string(),
                 agent_id: self.agent_id.as_ref().map(ToString::to_string),

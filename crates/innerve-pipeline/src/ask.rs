@@ -18,8 +18,8 @@ use crate::telemetry;
 use crate::update::suggested;
 use crate::validate::{invalid, unless_aborted, withdrawn};
 use crate::{
-    Answer, ApprovalRequest, HookEventName, HookOutcome, PermissionAnswer, PermissionUpdate, Place,
-    Step,
+    Answer, ApprovalRequest, HookEventName, HookOutcome, PermissionAnswer, PermissionUpdate, Step,
+    Ticket,
 };
 
 /// How a question ended.
@@ -67,10 +67,10 @@ impl Call<'_> {
                 }
             }
         }
-        let place = self.place.take().unwrap_or_else(|| self.pipeline.place());
-        let ended = self.put(&place, &mut call, judgement, given).await?;
+        let ticket = self.ticket.take().unwrap_or_else(|| self.pipeline.take_ticket());
+        let ended = self.put(&ticket, &mut call, judgement, given).await?;
         // Kept until the answer has been taken in, so that a rule that it gave is known before the next one asks.
-        self.place = Some(place);
+        self.ticket = Some(ticket);
         match ended {
             Ended::Answered(judgement, preview, answer) => {
                 self.answered(call, judgement, given, preview, answer)
@@ -99,7 +99,7 @@ impl Call<'_> {
         fields.insert("tool_input".to_owned(), call.input.clone());
         fields.insert("permission_suggestions".to_owned(), suggested(&resolution.suggestions));
         let turn = self.turn;
-        let heard = self.hear(HookEventName::PermissionRequest, &call.policy, fields);
+        let heard = self.run_hooks(HookEventName::PermissionRequest, &call.policy, fields);
         let heard = unless_aborted(turn, Step::Resolve, heard).await?;
         self.stop_if_told(Step::Resolve)?;
         Ok(heard)
@@ -110,14 +110,14 @@ impl Call<'_> {
     /// gets a moment to take it off the screen.
     async fn put(
         &mut self,
-        place: &Place,
+        ticket: &Ticket,
         call: &mut Validated,
         mut judgement: Judgement,
         given: &Given,
     ) -> Result<Ended, Box<Stopped>> {
         let (turn, pipeline) = (self.turn, self.pipeline);
         loop {
-            let called = unless_changed(turn.policy.changed(&call.policy), place.called());
+            let called = unless_changed(turn.policy.changed(&call.policy), ticket.called());
             let called = unless_aborted(turn, Step::Resolve, called).await?.is_some();
             judgement = self.judge_again(call, judgement, given);
             if !is_open(&judgement) {

@@ -50,7 +50,7 @@ impl Call<'_> {
         let mut fields = Map::new();
         fields.insert("tool_input".to_owned(), call.input.clone());
         let turn = self.turn;
-        let heard = self.hear(HookEventName::PreToolUse, &call.policy, fields);
+        let heard = self.run_hooks(HookEventName::PreToolUse, &call.policy, fields);
         let outcome = unless_aborted(turn, Step::PreHooks, heard).await?;
         self.stop_if_told(Step::PreHooks)?;
         self.pass(Step::PreHooks);
@@ -119,10 +119,10 @@ impl Call<'_> {
         };
         match judged {
             Judged::Permitted(_) => {
-                self.place = None;
+                self.ticket = None;
                 self.turn.denials.allowed();
             }
-            Judged::Refused(_) => self.place = None,
+            Judged::Refused(_) => self.ticket = None,
             // It may have to be asked about again, before those behind it.
             Judged::Changed => {}
         }

@@ -24,7 +24,7 @@ pub(crate) struct Remarks {
 impl Pipeline {
     /// Runs all hooks that listen to an event, at the same time, and combines their words in the order of
     /// configuration. Events of calls are told by the steps themselves; this is for those of a session.
-    pub async fn hear(&self, event: HookEvent) -> HookOutcome {
+    pub async fn run_hooks(&self, event: HookEvent) -> HookOutcome {
         let hooks = self.hooks.iter().map(AsRef::as_ref);
         let listening = hooks.filter(|hook| listens(*hook, event.name, event.tool.as_deref()));
         let runs = listening.map(|hook| speak(hook, event.clone()));
@@ -34,7 +34,7 @@ impl Pipeline {
 
 impl Call<'_> {
     /// Tells hooks of an event of this call. Their texts are kept for the end of the call, whatever that is.
-    pub(crate) async fn hear(
+    pub(crate) async fn run_hooks(
         &mut self,
         name: HookEventName,
         policy: &Policy,
@@ -51,7 +51,7 @@ impl Call<'_> {
             tool: Some(self.name.clone()),
             fields,
         };
-        let mut outcome = self.pipeline.hear(event).await;
+        let mut outcome = self.pipeline.run_hooks(event).await;
         self.remarks.context.append(&mut outcome.context);
         self.remarks.notices.append(&mut outcome.messages);
         if let Some(why) = outcome.stop.take() {

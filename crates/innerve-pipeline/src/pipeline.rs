@@ -20,7 +20,7 @@ use tracing::Instrument as _;
 
 use crate::authorize::{Heard, Judged};
 use crate::listen::Remarks;
-use crate::questions::{Place, Questions};
+use crate::questions::{Questions, Ticket};
 use crate::settle::safe_class;
 use crate::stage::{Given, Requested, Settled, Stopped};
 use crate::telemetry::{self, Naming};
@@ -197,28 +197,28 @@ impl Pipeline {
         self.naming
     }
 
-    /// Takes the next place in the queue of questions, for a call that starts later than others are started.
-    pub fn place(&self) -> Place {
+    /// Takes the next ticket for the queue of questions, for a call that begins later than others that come after it.
+    pub fn take_ticket(&self) -> Ticket {
         self.questions.queue()
     }
 
     /// Runs one tool use through the fourteen steps. Never fails: whatever happens is told in the result.
     pub async fn run(&self, requested: Requested, turn: &Turn) -> Settled {
-        self.run_at(self.place(), requested, turn).await
+        self.run_with(self.take_ticket(), requested, turn).await
     }
 
-    /// As [`Self::run`], for a call whose place in the queue of questions was taken before: tasks that are spawned in one
+    /// As [`Self::run`], for a call whose ticket for the queue of questions was taken before: tasks that are spawned in one
     /// order begin in any.
-    pub async fn run_at(&self, place: Place, requested: Requested, turn: &Turn) -> Settled {
+    pub async fn run_with(&self, ticket: Ticket, requested: Requested, turn: &Turn) -> Settled {
         let span = telemetry::tool(self.naming, &requested.tool_use, turn.depth);
         let since = self.now();
-        let settled = Box::pin(self.settle(place, requested, turn)).instrument(span.clone()).await;
+        let settled = Box::pin(self.settle(ticket, requested, turn)).instrument(span.clone()).await;
         telemetry::settled(&span, &settled, since_then(since, self.now()));
         settled
     }
 
-    async fn settle(&self, place: Place, requested: Requested, turn: &Turn) -> Settled {
-        let mut call = Call::new(self, turn, &requested, place);
+    async fn settle(&self, ticket: Ticket, requested: Requested, turn: &Turn) -> Settled {
+        let mut call = Call::new(self, turn, &requested, ticket);
         match AssertUnwindSafe(call.steps(requested)).catch_unwind().await {
             Ok(Ok(settled)) => settled,
             Ok(Err(stopped)) => call.stop(*stopped),
@@ -276,14 +276,14 @@ pub(crate) struct Call<'a> {
     pub(crate) at: Step,
     /// For how long a person allowed calls like it.
     pub(crate) granted: Option<GrantScope>,
-    /// Its place in the queue of questions, until it is decided.
-    pub(crate) place: Option<Place>,
+    /// Its ticket for the queue of questions, until it is decided.
+    pub(crate) ticket: Option<Ticket>,
     /// When the step began, if there is a clock.
     since: Option<Instant>,
 }
 
 impl<'a> Call<'a> {
-    fn new(pipeline: &'a Pipeline, turn: &'a Turn, requested: &Requested, place: Place) -> Self {
+    fn new(pipeline: &'a Pipeline, turn: &'a Turn, requested: &Requested, ticket: Ticket) -> Self {
         Self {
             pipeline,
             turn,
@@ -292,7 +292,7 @@ impl<'a> Call<'a> {
             remarks: Remarks::default(),
             at: Step::LookUp,
             granted: None,
-            place: Some(place),
+            ticket: Some(ticket),
             since: pipeline.now(),
         }
     }

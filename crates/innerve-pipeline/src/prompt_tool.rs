@@ -36,7 +36,7 @@ impl PromptTool {
     }
 
     /// Whether there is such a tool now.
-    pub fn is_there(&self) -> bool {
+    pub fn is_available(&self) -> bool {
         matches!((self.turn)().pool.find(&self.name), Lookup::Found(_))
     }
 

@@ -5,21 +5,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use innerve_tool::CancellationToken;
 
-/// The calls that may still ask, in order; whose place is first may do so. Shared by a pipeline and its clones, and so by
-/// all agents of a session.
+/// The calls that may still ask, in order; whose ticket is first may do so. Shared by a pipeline and its clones, and so
+/// by all agents of a session.
 #[derive(Debug, Default)]
 pub(crate) struct Questions(Mutex<Line>);
 
 #[derive(Debug, Default)]
 struct Line {
-    places: VecDeque<(u64, CancellationToken)>,
+    tickets: VecDeque<(u64, CancellationToken)>,
     last: u64,
 }
 
-/// A call's place in the queue of questions: it asks after all calls whose places were taken before. Given up as soon as
-/// the call is decided, and when it is dropped.
+/// A call's ticket for the queue of questions: it asks after all calls whose tickets were taken before. Given up as soon
+/// as the call is decided, and when it is dropped.
 #[derive(Debug)]
-pub struct Place {
+pub struct Ticket {
     questions: Arc<Questions>,
     number: u64,
     /// A signal that is given once; a token is the only one at hand that needs no runtime.
@@ -27,15 +27,15 @@ pub struct Place {
 }
 
 impl Questions {
-    /// Takes the last place.
-    pub(crate) fn queue(self: &Arc<Self>) -> Place {
+    /// Takes the last ticket.
+    pub(crate) fn queue(self: &Arc<Self>) -> Ticket {
         let called = CancellationToken::new();
         let mut line = self.lock();
         line.last += 1;
         let number = line.last;
-        line.places.push_back((number, called.clone()));
+        line.tickets.push_back((number, called.clone()));
         line.call_first();
-        Place { questions: Arc::clone(self), number, called }
+        Ticket { questions: Arc::clone(self), number, called }
     }
 
     fn lock(&self) -> MutexGuard<'_, Line> {
@@ -45,23 +45,23 @@ impl Questions {
 
 impl Line {
     fn call_first(&self) {
-        if let Some((_, called)) = self.places.front() {
+        if let Some((_, called)) = self.tickets.front() {
             called.cancel();
         }
     }
 }
 
-impl Place {
-    /// Ends when the place is the first one.
+impl Ticket {
+    /// Ends when the ticket is the first one.
     pub(crate) async fn called(&self) {
         self.called.cancelled().await;
     }
 }
 
-impl Drop for Place {
+impl Drop for Ticket {
     fn drop(&mut self) {
         let mut line = self.questions.lock();
-        line.places.retain(|(number, _)| *number != self.number);
+        line.tickets.retain(|(number, _)| *number != self.number);
         line.call_first();
     }
 }
@@ -72,8 +72,8 @@ mod tests {
 
     use super::*;
 
-    fn is_called(place: &Place) -> bool {
-        place.called().now_or_never().is_some()
+    fn is_called(ticket: &Ticket) -> bool {
+        ticket.called().now_or_never().is_some()
     }
 
     #[test]

@@ -96,7 +96,7 @@ impl Call<'_> {
         fields.insert("tool_input".to_owned(), input.clone());
         fields.insert("reason".to_owned(), Value::String(reason.message.clone()));
         let turn = self.turn;
-        let heard = self.hear(HookEventName::PermissionDenied, &policy, fields);
+        let heard = self.run_hooks(HookEventName::PermissionDenied, &policy, fields);
         let heard = unless_aborted(turn, Step::HandleRefusal, heard).await;
         heard.is_ok_and(|outcome| outcome.retry)
     }

@@ -92,7 +92,7 @@ impl Call<'_> {
         };
         let policy = self.turn.policy.current();
         // Not given up when the turn is aborted: a hook may have to take something out of the result.
-        let hooks = self.hear(name, &policy, fields).await;
+        let hooks = self.run_hooks(name, &policy, fields).await;
         if let Some(output) = hooks.updated_output.filter(|_| call.outcome.is_ok()) {
             let text = match &output {
                 Value::String(text) => text.clone(),

@@ -67,7 +67,7 @@ const DOCUMENTED: &[&str] = &[
 const EDITORS: &[&str] = &["Edit", "MultiEdit", "NotebookEdit", "Write"];
 
 /// The tool's name as it may leave the machine: a documented one, `mcp_tool` or `custom`.
-pub fn tool_class(name: &str) -> &'static str {
+fn tool_class(name: &str) -> &'static str {
     let documented = DOCUMENTED.iter().find(|documented| **documented == name);
     let other = if name.starts_with("mcp__") { "mcp_tool" } else { "custom" };
     documented.copied().unwrap_or(other)

@@ -99,14 +99,14 @@ impl Approver for ToolInPlace {
         cancellation: CancellationToken,
     ) -> BoxFuture<'_, Answer> {
         Box::pin(async move {
-            if !self.tool.is_there() {
+            if !self.tool.is_available() {
                 // Its server may be starting.
                 tokio::select! {
                     () = self.tools.servers_settled(PATIENCE) => {}
                     () = cancellation.cancelled() => return Answer::Interrupted,
                 }
             }
-            if self.tool.is_there() {
+            if self.tool.is_available() {
                 return self.tool.ask(request, cancellation).await;
             }
             let name = &self.name;

@@ -43,7 +43,7 @@ impl Approver for Notifying {
     ) -> BoxFuture<'_, Answer> {
         let (hooks, event) = (self.hooks.clone(), self.event(&request));
         tokio::spawn(async move {
-            for message in hooks.hear(event).await.messages {
+            for message in hooks.run_hooks(event).await.messages {
                 warn(&message);
             }
         });

@@ -73,7 +73,7 @@ impl Session {
         let mut objection = None;
         let mut managed = false;
         for (source, file) in changes {
-            let heard = self.env.pipeline.hear(self.event(source, &file)).await;
+            let heard = self.env.pipeline.run_hooks(self.event(source, &file)).await;
             managed |= source == RuleSource::Policy;
             objection = objection.or(word(heard));
         }

@@ -161,19 +161,19 @@ async fn questions_of_all_agents_are_asked_one_at_a_time_in_the_order_in_which_t
 }
 
 #[tokio::test]
-async fn a_place_that_was_taken_first_asks_first_whoever_begins() {
+async fn a_ticket_that_was_taken_first_asks_first_whoever_begins() {
     let (bench, _, desk, answers) = at_desk(asked());
     for _ in 0..3 {
         answers.send(Answer::once()).unwrap();
     }
     let (first, second, third) =
-        (bench.pipeline.place(), bench.pipeline.place(), bench.pipeline.place());
-    // A call that needs no question gives its place up.
+        (bench.pipeline.take_ticket(), bench.pipeline.take_ticket(), bench.pipeline.take_ticket());
+    // A call that needs no question gives its ticket up.
     let free = Bench::new(Probe::default());
     let (three, two, one) = tokio::join!(
-        bench.pipeline.run_at(third, call("3", "c"), &bench.turn),
-        bench.pipeline.run_at(second, call("2", "b"), &free.turn),
-        bench.pipeline.run_at(first, call("1", "a"), &bench.turn),
+        bench.pipeline.run_with(third, call("3", "c"), &bench.turn),
+        bench.pipeline.run_with(second, call("2", "b"), &free.turn),
+        bench.pipeline.run_with(first, call("1", "a"), &bench.turn),
     );
     for call in [one, two, three] {
         assert_eq!(call.outcome, Outcome::Succeeded);

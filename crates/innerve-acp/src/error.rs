@@ -24,6 +24,11 @@ impl AcpError {
             Self::Connection(_) => "acp:connection",
         }
     }
+
+    /// The answer to the request that failed so.
+    pub(crate) fn answer(&self) -> protocol::Error {
+        failed(self.to_string(), json!({ "code": self.code() }))
+    }
 }
 
 /// The answer to a request that asks for what there is not, and the way out.
@@ -34,10 +39,4 @@ pub(crate) fn refused(text: impl Into<String>) -> protocol::Error {
 /// The answer to a request that failed; `data` is for programs.
 pub(crate) fn failed(text: impl Into<String>, data: Value) -> protocol::Error {
     protocol::Error::new(protocol::Error::internal_error().code, text).data(data)
-}
-
-impl From<AcpError> for protocol::Error {
-    fn from(error: AcpError) -> Self {
-        failed(error.to_string(), json!({ "code": error.code() }))
-    }
 }

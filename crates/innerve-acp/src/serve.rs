@@ -220,7 +220,7 @@ impl Service {
             mcp_servers: mcp_servers.into_iter().filter_map(server).collect(),
             editor: editor.clone(),
         };
-        let hosted = self.host.open(opening)?;
+        let hosted = self.host.open(opening).map_err(|error| error.answer())?;
         let session = Session::new(Arc::clone(&self.host), hosted, editor);
         self.sessions().insert(session.id(), Arc::clone(&session));
         Ok(session)

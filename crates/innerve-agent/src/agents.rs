@@ -7,6 +7,7 @@ use std::sync::Arc;
 use innerve_permission::PermissionMode;
 use innerve_tool::DynTool;
 use innerve_tool::port::AgentType;
+use thiserror::Error;
 
 use crate::fork::FORK;
 use front_matter::{FrontMatter, Value};
@@ -18,6 +19,7 @@ const MAX_NAME: usize = 64;
 
 /// A type of sub-agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AgentDefinition {
     /// Its name.
     pub name: String,
@@ -105,6 +107,11 @@ pub(crate) fn public_name(name: &str) -> &'static str {
     BUILT_IN.iter().find(|row| row.0 == name).map_or("custom", |row| row.0)
 }
 
+/// Why a text is no [`AgentDefinition`].
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct AgentDefinitionError(String);
+
 impl AgentDefinition {
     /// The built-in types.
     pub fn built_in() -> Vec<Self> {
@@ -125,8 +132,12 @@ impl AgentDefinition {
     /// "sub-agents"). Gives also what in it does not count.
     ///
     /// # Errors
-    /// A sentence that says why it is no definition.
-    pub fn parse(text: &str) -> Result<(Self, Vec<String>), String> {
+    /// Says why it is no definition.
+    pub fn parse(text: &str) -> Result<(Self, Vec<String>), AgentDefinitionError> {
+        Self::read(text).map_err(AgentDefinitionError)
+    }
+
+    fn read(text: &str) -> Result<(Self, Vec<String>), String> {
         let FrontMatter { fields, body } = FrontMatter::parse(text)?;
         let mut odd = Vec::new();
         let mut definition = Self { prompt: body.trim().to_owned(), ..Self::default() };

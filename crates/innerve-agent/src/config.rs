@@ -6,6 +6,7 @@ use crate::ToolSearchMode;
 
 /// Settings of a run; read once, never changed while it lasts.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct AgentConfig {
     /// The model's name.
     pub model: String,

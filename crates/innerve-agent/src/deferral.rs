@@ -10,6 +10,7 @@ use innerve_protocol::{
     ContentBlock, Message, Role, SharedMessage, ToolDefinition, ToolResultContent,
 };
 use innerve_tool::{DynTool, ToolPool};
+use thiserror::Error;
 
 /// The tool without which nothing is deferred, since nothing could be found.
 const SEARCH: &str = "ToolSearch";
@@ -35,10 +36,15 @@ impl ToolSearchMode {
     pub const USUAL: Self = Self::Auto(10);
 }
 
-impl FromStr for ToolSearchMode {
-    type Err = String;
+/// A text that names no [`ToolSearchMode`].
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{0}` is none of off, on, auto and auto:PERCENT")]
+pub struct UnknownToolSearchMode(String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for ToolSearchMode {
+    type Err = UnknownToolSearchMode;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text.trim().to_ascii_lowercase().as_str() {
             "off" | "false" | "0" => Ok(Self::Off),
             "on" | "true" | "1" => Ok(Self::On),
@@ -48,7 +54,7 @@ impl FromStr for ToolSearchMode {
                 .and_then(|percent| percent.parse().ok())
                 .filter(|percent| *percent <= 100)
                 .map(Self::Auto)
-                .ok_or_else(|| format!("`{text}` is none of off, on, auto and auto:PERCENT")),
+                .ok_or_else(|| UnknownToolSearchMode(text.to_owned())),
         }
     }
 }

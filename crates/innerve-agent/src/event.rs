@@ -76,6 +76,7 @@ pub struct ToolReport {
 
 /// A conversation that was replaced by a summary of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Compaction {
     /// What for.
     pub trigger: CompactionTrigger,
@@ -139,6 +140,7 @@ pub enum Transition {
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Terminal {
     /// The reason.
     pub reason: TerminalReason,
@@ -204,6 +206,7 @@ impl TerminalReason {
 
 /// A finished run.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct RunSummary {
     /// How it ended.
     pub terminal: Terminal,

@@ -13,7 +13,8 @@ use serde_json::Value;
 use tokio::task::{self, JoinSet};
 use tracing::{Instrument as _, Span};
 
-use crate::{AgentConfig, Schedule};
+use crate::AgentConfig;
+use crate::schedule::Schedule;
 
 /// The tool whose failures may cancel the calls beside it.
 const BASH: &str = "Bash";

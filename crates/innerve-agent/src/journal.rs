@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::log::{create_private_dir, private_options, seconds_now};
 
-pub use plan::{FilePlan, UndoOf, UndoPlan, Undoing};
+pub use plan::{FilePlan, UndoAction, UndoPlan, UndoTarget};
 pub use undo::{UndoError, Undone};
 
 /// An old content of more bytes is not kept.

@@ -42,24 +42,23 @@ mod transcript;
 mod window;
 
 pub use agent::{Agent, Run};
-pub use agents::{AgentDefinition, AgentTypes};
+pub use agents::{AgentDefinition, AgentDefinitionError, AgentTypes};
 pub use answers::QuickAnswers;
 pub use catalog::RemoteTools;
 pub use classify::{AgentClassifier, AutoModeRules, TwoStage};
 pub use config::AgentConfig;
-pub use deferral::ToolSearchMode;
+pub use deferral::{ToolSearchMode, UnknownToolSearchMode};
 pub use event::{
     AgentEvent, Compaction, CompactionTrigger, RunSummary, Terminal, TerminalReason, ToolReport,
     Transition,
 };
-pub use journal::{FilePlan, Journal, UndoError, UndoOf, UndoPlan, Undoing, Undone};
+pub use journal::{FilePlan, Journal, UndoAction, UndoError, UndoPlan, UndoTarget, Undone};
 pub use log::{LogError, Record, SessionLog};
 pub use past::PastSession;
 pub use policy::{RuleSaver, SharedPolicy};
 pub use prompt::{Surroundings, default_system_prompt};
 pub use provider_search::ProviderSearcher;
 pub use results::ResultFiles;
-pub use schedule::{Schedule, SlotState};
 pub use session::{Seat, SessionEnv, ToolFactory, random_id};
 pub use spending::Spending;
 pub use summary::SessionSummary;

@@ -99,7 +99,7 @@ impl SharedPolicy {
 
     /// Asks `disk` anew where rules and directories lead through links whenever the directory or the rules change.
     #[must_use]
-    pub fn following(mut self, disk: Arc<dyn PathFacts>) -> Self {
+    pub fn with_path_facts(mut self, disk: Arc<dyn PathFacts>) -> Self {
         self.disk = Some(disk);
         self
     }

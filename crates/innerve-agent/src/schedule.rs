@@ -3,14 +3,14 @@
 /// Decides which queued calls may start. Safe calls run together, up to a limit; an unsafe one runs alone, and nothing
 /// that was queued after an unsafe call starts before it has ended.
 #[derive(Clone, Debug)]
-pub struct Schedule {
+pub(crate) struct Schedule {
     slots: Vec<(bool, SlotState)>,
     limit: usize,
 }
 
 /// How far a call is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SlotState {
+enum SlotState {
     /// It waits.
     Queued,
     /// It runs.
@@ -21,18 +21,18 @@ pub enum SlotState {
 
 impl Schedule {
     /// An empty schedule; `limit` safe calls run together at most (one at least).
-    pub fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         Self { slots: Vec::new(), limit: limit.max(1) }
     }
 
     /// Queues a call and returns its number.
-    pub fn add(&mut self, safe: bool) -> usize {
+    pub(crate) fn add(&mut self, safe: bool) -> usize {
         self.slots.push((safe, SlotState::Queued));
         self.slots.len() - 1
     }
 
     /// Marks the calls that may start now as running and returns their numbers, in order.
-    pub fn start(&mut self) -> Vec<usize> {
+    pub(crate) fn start(&mut self) -> Vec<usize> {
         let mut running = self.running();
         let mut only_safe_running =
             self.slots.iter().all(|(safe, state)| *state != SlotState::Running || *safe);
@@ -55,33 +55,21 @@ impl Schedule {
     }
 
     /// Marks a call as done.
-    pub fn finish(&mut self, index: usize) {
+    pub(crate) fn finish(&mut self, index: usize) {
         if let Some((_, state)) = self.slots.get_mut(index) {
             *state = SlotState::Done;
         }
     }
 
     /// How many calls run.
-    pub fn running(&self) -> usize {
+    pub(crate) fn running(&self) -> usize {
         self.slots.iter().filter(|(_, state)| *state == SlotState::Running).count()
     }
 
     /// Whether every call has its result.
-    pub fn is_done(&self) -> bool {
+    #[cfg(test)]
+    pub(crate) fn is_done(&self) -> bool {
         self.slots.iter().all(|(_, state)| *state == SlotState::Done)
-    }
-
-    /// Whether a call may run beside others.
-    pub fn is_safe(&self, index: usize) -> bool {
-        self.slots.get(index).is_some_and(|(safe, _)| *safe)
-    }
-
-    /// The numbers of the calls that wait.
-    pub fn queued(&self) -> Vec<usize> {
-        let queued = |(index, (_, state)): (usize, &(bool, SlotState))| {
-            (*state == SlotState::Queued).then_some(index)
-        };
-        self.slots.iter().enumerate().filter_map(queued).collect()
     }
 }
 

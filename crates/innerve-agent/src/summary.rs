@@ -20,6 +20,7 @@ const MAX_PROMPT: usize = 500;
 
 /// What a list shows of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct SessionSummary {
     /// Its id.
     pub id: String,

@@ -17,6 +17,7 @@ const MAX_LINE: u64 = 64 * 1024 * 1024;
 
 /// A session as its log tells it.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Transcript {
     /// The session's id; empty if the log has no first line.
     pub session_id: String,
@@ -63,6 +64,7 @@ fn unfinished(tool_use: &ToolUse, started: bool) -> ToolResult {
 
 /// A line that could not be read; it stays in the file and is skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Quarantined {
     /// Its number, from 1.
     pub line: usize,

@@ -63,6 +63,7 @@ pub enum IsolationKind {
 /// How a sub-agent ended.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "status", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[non_exhaustive]
 pub enum AgentOutput {
     /// It ran to its end.
     Completed {

@@ -101,7 +101,7 @@ pub fn builtins(host: &Host) -> Result<Vec<Arc<dyn DynTool>>, DefinitionError> {
     }
     let mut tools = vec![
         erase(commands)?,
-        erase(EditTool::new(files.clone()).stale_edits(stale_edits))?,
+        erase(EditTool::new(files.clone()).with_stale_edits(stale_edits))?,
         erase(GlobTool::new(files.hidden.clone()))?,
         erase(GrepTool::new(files.hidden.clone()))?,
         erase(ReadTool::new(files.clone()))?,

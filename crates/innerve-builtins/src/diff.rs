@@ -21,6 +21,7 @@ const PATIENCE: Duration = Duration::from_millis(300);
 /// What a change did to a text file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Diff {
     /// The changed places in order.
     pub hunks: Vec<Hunk>,
@@ -35,6 +36,7 @@ pub struct Diff {
 /// One changed place with its context, as in a unified diff.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Hunk {
     /// The first line in the old file, from 1.
     pub old_start: usize,

@@ -65,6 +65,7 @@ pub struct EditInput {
 /// What [`EditTool`] did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct EditOutput {
     /// The file.
     pub file_path: PathBuf,
@@ -93,7 +94,7 @@ impl EditTool {
 
     /// Chooses what becomes of edits of files that have changed.
     #[must_use]
-    pub fn stale_edits(mut self, stale: StaleEdits) -> Self {
+    pub fn with_stale_edits(mut self, stale: StaleEdits) -> Self {
         self.stale = stale;
         self
     }

@@ -42,6 +42,7 @@ pub struct GlobInput {
 /// What [`GlobTool`] found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct GlobOutput {
     /// The files, newest first, relative to the current directory where they lie in it.
     pub filenames: Vec<String>,

@@ -95,6 +95,7 @@ pub enum OutputMode {
 /// What [`GrepTool`] found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct GrepOutput {
     /// What is shown.
     pub mode: OutputMode,

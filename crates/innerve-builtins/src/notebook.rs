@@ -78,6 +78,7 @@ pub enum CellEdit {
 /// What [`NotebookEditTool`] did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct NotebookEditOutput {
     /// The notebook.
     pub notebook_path: PathBuf,

@@ -36,6 +36,7 @@ pub struct ExitPlanModeInput {
 /// What a tool of plan mode did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct PlanModeOutput {
     /// The plan that was approved.
     #[serde(skip_serializing_if = "Option::is_none")]

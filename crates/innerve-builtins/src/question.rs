@@ -65,6 +65,7 @@ pub struct Choice {
 /// What the person said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct AskUserQuestionOutput {
     /// The questions.
     pub questions: Vec<Question>,

@@ -44,6 +44,7 @@ pub struct ToolSearchInput {
 
 /// What [`ToolSearchTool`] found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct ToolSearchOutput {
     /// The query.
     pub query: String,

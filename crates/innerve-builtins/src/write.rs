@@ -39,6 +39,7 @@ pub struct WriteInput {
 /// What [`WriteTool`] did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct WriteOutput {
     /// The file.
     pub file_path: PathBuf,

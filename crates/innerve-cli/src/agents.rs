@@ -9,6 +9,8 @@ use innerve_permission::{Layer, RuleSource, SettingsWarning};
 use innerve_settings::Locations;
 use serde_json::Value;
 
+use crate::project;
+
 /// Files of more bytes are no definitions.
 const MAX_BYTES: u64 = 256 * 1024;
 /// Definitions of one directory that are read.
@@ -70,18 +72,7 @@ fn folders(locations: &Locations, claude: bool) -> Vec<(RuleSource, PathBuf)> {
         folders.push((RuleSource::User, locations.home.join(".claude/agents")));
     }
     folders.push((RuleSource::User, locations.config_dir().join("agents")));
-    let mut directories: Vec<&Path> = Vec::new();
-    for directory in locations.cwd.ancestors() {
-        directories.push(directory);
-        if directory.join(".git").exists() {
-            break;
-        }
-    }
-    // Without a repository only the directory itself counts: parents may belong to somebody else.
-    if !directories.last().is_some_and(|directory| directory.join(".git").exists()) {
-        directories.truncate(1);
-    }
-    for directory in directories.into_iter().rev() {
+    for directory in project::directories(&locations.cwd) {
         if claude {
             folders.push((RuleSource::Project, directory.join(".claude/agents")));
         }
@@ -121,5 +112,5 @@ fn definition(path: &Path) -> Result<(AgentDefinition, Vec<String>), String> {
     let file = File::open(path).map_err(unreadable)?;
     file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(unreadable)?;
     let text = String::from_utf8(bytes).map_err(|_| "it is no text in UTF-8".to_owned())?;
-    AgentDefinition::parse(&text)
+    AgentDefinition::parse(&text).map_err(|error| error.to_string())
 }

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use crate::project;
+
 /// Bytes of one file that are taken at most.
 const MAX_BYTES: u64 = 64 * 1024;
 /// The names, in order of preference within one directory.
@@ -13,18 +15,7 @@ const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 pub(crate) fn collect(config: &Path, cwd: &Path) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     found.extend(NAMES.iter().find_map(|name| read(&config.join(name))));
-    let mut directories: Vec<&Path> = Vec::new();
-    for directory in cwd.ancestors() {
-        directories.push(directory);
-        if directory.join(".git").exists() {
-            break;
-        }
-    }
-    // Without a repository only the directory itself counts: parents may belong to somebody else.
-    if !directories.last().is_some_and(|directory| directory.join(".git").exists()) {
-        directories.truncate(1);
-    }
-    for directory in directories.into_iter().rev() {
+    for directory in project::directories(cwd) {
         found.extend(NAMES.iter().find_map(|name| read(&directory.join(name))));
     }
     found

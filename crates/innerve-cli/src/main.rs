@@ -20,6 +20,7 @@ mod judging;
 mod mcp;
 mod output;
 mod private;
+mod project;
 mod provider;
 mod rules;
 mod run;

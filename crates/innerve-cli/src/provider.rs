@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use innerve_agent::ToolSearchMode;
 use innerve_model::{
-    Anthropic, Dialect, Endpoint, Model, OpenAi, Record, Recording, Replay, RetryPolicy, Retrying,
-    Windowed,
+    Anthropic, Dialect, Endpoint, Model, OpenAi, Recorder, Recording, Replay, RetryPolicy,
+    Retrying, Windowed,
 };
 
 use crate::args::{ModelArguments, ProviderName};
@@ -39,10 +39,10 @@ pub(crate) fn choose(arguments: &ModelArguments) -> Result<Option<Chosen>, Failu
     let Some(connection) = connect(arguments)? else { return Ok(None) };
     let mut chosen = match connection {
         Connection::Anthropic { model, name } => {
-            Chosen { model: Arc::new(Retrying::new(model).policy(retries(arguments))), name }
+            Chosen { model: Arc::new(Retrying::new(model).with_policy(retries(arguments))), name }
         }
         Connection::OpenAi { model, name } => {
-            Chosen { model: Arc::new(Retrying::new(model).policy(retries(arguments))), name }
+            Chosen { model: Arc::new(Retrying::new(model).with_policy(retries(arguments))), name }
         }
         Connection::Replay(recording) => {
             let name = recording.model().to_owned();
@@ -57,7 +57,7 @@ pub(crate) fn choose(arguments: &ModelArguments) -> Result<Option<Chosen>, Failu
         Some(path) => {
             let file = new_file(path)?;
             Ok(Some(Chosen {
-                model: Arc::new(Record::new(chosen.model, Box::new(file))),
+                model: Arc::new(Recorder::new(chosen.model, Box::new(file))),
                 name: chosen.name,
             }))
         }

@@ -55,7 +55,7 @@ pub(crate) async fn play(arguments: &RunArguments) -> Result<Exit, Failure> {
     let pauses =
         if shows_text && std::io::IsTerminal::is_terminal(&std::io::stderr()) { 1.0 } else { 0.0 };
     let name = recording.model().to_owned();
-    let chosen = Chosen { model: Arc::new(Replay::new(recording).pauses(pauses)), name };
+    let chosen = Chosen { model: Arc::new(Replay::new(recording).with_pauses(pauses)), name };
 
     let workplace = workplace(scratch.path())?;
     let exit =

@@ -356,7 +356,7 @@ impl Workplace {
     }
 
     fn shared(&self, policy: Policy) -> SharedPolicy {
-        SharedPolicy::new(policy, self.saver.clone()).following(Arc::clone(&self.disk))
+        SharedPolicy::new(policy, self.saver.clone()).with_path_facts(Arc::clone(&self.disk))
     }
 
     fn tools(

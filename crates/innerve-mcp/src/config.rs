@@ -15,6 +15,7 @@ const MAX_NAME: usize = 64;
 
 /// One server: its name and how to reach it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ServerConfig {
     /// The name, as permission rules and tool names have it.
     pub name: String,

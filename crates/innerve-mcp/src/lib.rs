@@ -18,9 +18,8 @@ mod transport;
 mod watchdog;
 
 pub use config::{ConfigError, ServerConfig, Transport};
-pub use hints::{Annotations, Hints};
 pub use link::{Problem, ServerState};
 pub use name::tool_name;
-pub use serve::{Host, ServeError, ThroughClient, serve};
+pub use serve::{ClientApprover, Host, ServeError, serve};
 pub use servers::{Options, ServerStatus, Servers};
 pub use tool::LeftOut;

@@ -23,7 +23,7 @@ use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{RwLock, mpsc};
 
-pub use asking::ThroughClient;
+pub use asking::ClientApprover;
 
 /// What a client is told of innerve.
 const INSTRUCTIONS: &str = "Tools to read, search and change files and to run commands in one directory. Every call is checked \
@@ -70,7 +70,7 @@ pub async fn serve<R, W>(
     output: W,
     pipeline: Pipeline,
     host: Arc<dyn Host>,
-    asking: Arc<ThroughClient>,
+    asking: Arc<ClientApprover>,
 ) -> Result<(), ServeError>
 where
     R: AsyncRead + Send + Unpin + 'static,
@@ -87,7 +87,7 @@ where
 struct Server {
     pipeline: Pipeline,
     host: Arc<dyn Host>,
-    asking: Arc<ThroughClient>,
+    asking: Arc<ClientApprover>,
     /// Calls that may run beside others hold it together, all others alone.
     order: Arc<RwLock<()>>,
     calls: AtomicU32,

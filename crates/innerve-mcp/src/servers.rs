@@ -27,6 +27,7 @@ const END: Duration = Duration::from_secs(5);
 
 /// What servers get of the session, and what is done with what they give.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Options {
     /// The directory that servers are started in.
     pub cwd: PathBuf,
@@ -71,6 +72,7 @@ pub struct Servers {
 
 /// How one server is.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ServerStatus {
     /// Its name.
     pub name: String,

@@ -7,9 +7,9 @@ use innerve_tool::{DefinitionError, DynTool, ResultLimit, ToolBuilder};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::hints::{Annotations, Hints};
 use crate::link::Link;
 use crate::name::{distinct_name, tool_name};
-use crate::{Annotations, Hints};
 
 /// Characters of a description that a model is shown (Claude Code documentation, "MCP").
 pub(crate) const MAX_DESCRIPTION: usize = 2_048;
@@ -44,6 +44,7 @@ pub(crate) struct Built {
 
 /// A tool that a server offers and that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LeftOut {
     /// The server's own name for it.
     pub name: String,

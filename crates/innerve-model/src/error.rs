@@ -86,6 +86,27 @@ pub struct Overflow {
 }
 
 impl ErrorClass {
+    /// Every class, once.
+    pub const ALL: &[Self] = &[
+        Self::Overflow,
+        Self::RateLimit,
+        Self::Overloaded,
+        Self::Server,
+        Self::Timeout,
+        Self::Stalled,
+        Self::Transport,
+        Self::Certificate,
+        Self::Auth,
+        Self::Billing,
+        Self::Invalid,
+        Self::NotFound,
+        Self::Media,
+        Self::Truncated,
+        Self::Malformed,
+        Self::Cancelled,
+        Self::Replay,
+    ];
+
     /// The stable code, for telemetry and tests.
     pub fn code(self) -> &'static str {
         match self {

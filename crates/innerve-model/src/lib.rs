@@ -34,7 +34,7 @@ pub use model::{EventStream, Model};
 #[cfg(feature = "openai")]
 pub use openai::{Dialect, OpenAi};
 #[cfg(feature = "replay")]
-pub use replay::{Record, Recording, Replay};
+pub use replay::{Recorder, Recording, Replay};
 #[cfg(feature = "retry")]
 pub use retry::{Pace, RetryPolicy, Retrying};
 pub use window::Windowed;

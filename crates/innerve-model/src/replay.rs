@@ -12,7 +12,7 @@ use futures_util::{StreamExt as _, stream};
 use innerve_protocol::{Capabilities, ContentBlock, Request, Role, StreamEvent};
 use serde::{Deserialize, Serialize};
 
-pub use recorder::Record;
+pub use recorder::Recorder;
 
 use crate::{ErrorClass, EventStream, Model, ModelError, known_capabilities};
 use event::{Entry, Player};
@@ -198,7 +198,7 @@ impl Replay {
 
     /// Plays the recorded pauses, multiplied by `factor`: 0 for none, 1 for all.
     #[must_use]
-    pub fn pauses(mut self, factor: f64) -> Self {
+    pub fn with_pauses(mut self, factor: f64) -> Self {
         self.factor = if factor.is_finite() { factor.clamp(0.0, 1.0) } else { 0.0 };
         self
     }

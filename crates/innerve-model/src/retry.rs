@@ -123,14 +123,14 @@ impl<M: Model + 'static> Retrying<M> {
 
     /// Retries as `policy` says.
     #[must_use]
-    pub fn policy(mut self, policy: RetryPolicy) -> Self {
+    pub fn with_policy(mut self, policy: RetryPolicy) -> Self {
         self.policy = policy;
         self
     }
 
     /// Takes time and chance from `pace`.
     #[must_use]
-    pub fn pace(mut self, pace: impl Pace + 'static) -> Self {
+    pub fn with_pace(mut self, pace: impl Pace + 'static) -> Self {
         self.pace = Arc::new(pace);
         self
     }

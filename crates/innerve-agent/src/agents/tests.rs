@@ -75,7 +75,7 @@ fn i2_what_is_not_understood_is_told_and_gives_no_tool() {
 fn what_is_no_definition_says_why() {
     #[track_caller]
     fn check(text: &str, words: &str) {
-        let problem = AgentDefinition::parse(text).unwrap_err();
+        let problem = AgentDefinition::parse(text).unwrap_err().to_string();
         assert!(problem.contains(words), "{problem}");
     }
     check("", "does not begin");

@@ -12,7 +12,7 @@ const MAX_NOW: u64 = 1 << 30;
 
 /// What is to be undone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum UndoOf {
+pub enum UndoTarget {
     /// The last turn that changed files and is not undone.
     #[default]
     LastTurn,
@@ -24,6 +24,7 @@ pub enum UndoOf {
 
 /// What an undo would do.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct UndoPlan {
     /// The turn whose changes are taken back, or, for the undo of an undo, made again.
     pub turn: u64,
@@ -35,11 +36,12 @@ pub struct UndoPlan {
 
 /// What an undo would do to one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FilePlan {
     /// The file, absolute, links resolved.
     pub path: PathBuf,
     /// What becomes of it.
-    pub undoing: Undoing,
+    pub undoing: UndoAction,
     pub(crate) then: Before,
     pub(crate) now: Option<String>,
     /// Directories that were made for it, innermost first.
@@ -48,7 +50,7 @@ pub struct FilePlan {
 
 /// What becomes of one file in an undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Undoing {
+pub enum UndoAction {
     /// It gets its old content.
     Restore,
     /// It is gone, and is made again.
@@ -61,13 +63,13 @@ pub enum Undoing {
 
 impl UndoPlan {
     /// Finds out what an undo would do; nothing is changed.
-    pub fn make(journal: &Journal, of: UndoOf) -> Result<Self, UndoError> {
+    pub fn make(journal: &Journal, of: UndoTarget) -> Result<Self, UndoError> {
         let entries = journal.entries().map_err(UndoError::Journal)?;
         let history = History::of(&entries);
         let reverts = match of {
-            UndoOf::Turn(turn) => Cause::Turn(turn),
-            UndoOf::LastTurn => history.last(false).ok_or(UndoError::NothingToUndo)?,
-            UndoOf::LastUndo => history.last(true).ok_or(UndoError::NothingToRedo)?,
+            UndoTarget::Turn(turn) => Cause::Turn(turn),
+            UndoTarget::LastTurn => history.last(false).ok_or(UndoError::NothingToUndo)?,
+            UndoTarget::LastUndo => history.last(true).ok_or(UndoError::NothingToRedo)?,
         };
         if !history.order.contains(&reverts) {
             let turn = history.turn_of(reverts);
@@ -213,7 +215,7 @@ fn file_plan(
             made: own.iter().flat_map(|entry| entry.made.iter().cloned()).collect(),
         })
     };
-    let leave = |why: &str| plan(Undoing::Leave(why.to_owned()));
+    let leave = |why: &str| plan(UndoAction::Leave(why.to_owned()));
     if now.is(first.before.hash()) {
         return None;
     }
@@ -232,7 +234,7 @@ fn file_plan(
             return match &first.before {
                 // It was made, and somebody has removed it already.
                 Before::Absent => None,
-                Before::File { .. } => plan(Undoing::Recreate),
+                Before::File { .. } => plan(UndoAction::Recreate),
             };
         }
         Now::File(_) | Now::Absent => {}
@@ -251,9 +253,9 @@ fn file_plan(
         });
     }
     match (&first.before, &now) {
-        (Before::Absent, _) => plan(Undoing::Remove),
-        (Before::File { .. }, Now::Absent) => plan(Undoing::Recreate),
-        (Before::File { .. }, Now::File(_) | Now::Other(_)) => plan(Undoing::Restore),
+        (Before::Absent, _) => plan(UndoAction::Remove),
+        (Before::File { .. }, Now::Absent) => plan(UndoAction::Recreate),
+        (Before::File { .. }, Now::File(_) | Now::Other(_)) => plan(UndoAction::Restore),
     }
 }
 

@@ -9,10 +9,11 @@ use innerve_tool::port::{FileChange, FileSystem, WriteCondition};
 use thiserror::Error;
 
 use super::plan::FilePlan;
-use super::{Before, Journal, UndoPlan, Undoing, hash_of};
+use super::{Before, Journal, UndoAction, UndoPlan, hash_of};
 
 /// What became of one file.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Undone {
     /// What was planned.
     pub file: FilePlan,
@@ -23,7 +24,7 @@ pub struct Undone {
 impl Undone {
     /// Whether the file is as it was before.
     pub fn is_done(&self) -> bool {
-        self.problem.is_none() && !matches!(self.file.undoing, Undoing::Leave(_))
+        self.problem.is_none() && !matches!(self.file.undoing, UndoAction::Leave(_))
     }
 }
 
@@ -77,8 +78,8 @@ impl UndoPlan {
         let mut all = Vec::with_capacity(self.files.len());
         for file in self.files {
             let problem = match &file.undoing {
-                Undoing::Leave(_) => None,
-                Undoing::Restore | Undoing::Recreate | Undoing::Remove => {
+                UndoAction::Leave(_) => None,
+                UndoAction::Restore | UndoAction::Recreate | UndoAction::Remove => {
                     let noted = note(journal, &file, cause, reverts);
                     match noted {
                         Ok(then) => change(&file, then, files).await.err(),

@@ -174,7 +174,7 @@ async fn check(cut: usize, how: How) {
     let model = Anthropic::new(Endpoint::new(address)).unwrap();
     let mut env = world.env();
     let strict = Strict { model, problems: Arc::clone(&problems) };
-    env.model = Arc::new(Retrying::new(strict).pace(AtOnce));
+    env.model = Arc::new(Retrying::new(strict).with_pace(AtOnce));
     let agent = Agent::start(env).unwrap();
     let ran = finish(agent.run(vec![ContentBlock::text("Do it.")])).await;
     server.abort();

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use innerve_agent::{Journal, UndoOf, UndoPlan, Undoing};
+use innerve_agent::{Journal, UndoAction, UndoPlan, UndoTarget};
 use innerve_tool::BoxFuture;
 use innerve_tool::port::{
     ChangeJournal as _, DirEntry, FileChange, FileMetadata, FileReader, FileSystem, WriteCondition,
@@ -93,17 +93,17 @@ impl Place {
         fs::read_to_string(self.path(name)).ok()
     }
 
-    fn plan(&self, of: UndoOf) -> UndoPlan {
+    fn plan(&self, of: UndoTarget) -> UndoPlan {
         UndoPlan::make(&self.journal, of).unwrap()
     }
 
     /// Undoes; gives what became of each file: `+` for what was done, else the reason.
-    async fn undo(&self, of: UndoOf) -> Vec<String> {
+    async fn undo(&self, of: UndoTarget) -> Vec<String> {
         let all = self.plan(of).carry_out(&self.journal, &Disk).await;
         all.iter()
             .map(|undone| {
                 let name = undone.file.path.strip_prefix(&self.root).unwrap().display();
-                if let Undoing::Leave(why) = &undone.file.undoing {
+                if let UndoAction::Leave(why) = &undone.file.undoing {
                     return format!("{name}: {why}");
                 }
                 assert!(undone.is_done(), "{undone:?}");
@@ -124,25 +124,25 @@ async fn the_last_turn_is_undone_then_the_one_before_and_an_undo_is_taken_back()
     place.tool("a", "three");
     place.tool("a", "four");
 
-    assert_eq!(place.undo(UndoOf::LastTurn).await, ["+a"]);
+    assert_eq!(place.undo(UndoTarget::LastTurn).await, ["+a"]);
     assert_eq!(place.read("a").unwrap(), "two");
-    assert_eq!(place.undo(UndoOf::LastTurn).await, ["+a", "+new/deep/b"]);
+    assert_eq!(place.undo(UndoTarget::LastTurn).await, ["+a", "+new/deep/b"]);
     assert_eq!(place.read("a").unwrap(), "one");
     assert!(!place.path("new").exists(), "directories that were made for it are gone too");
-    let error = UndoPlan::make(&place.journal, UndoOf::LastTurn).unwrap_err();
+    let error = UndoPlan::make(&place.journal, UndoTarget::LastTurn).unwrap_err();
     assert_eq!(error.code(), "undo:nothing");
 
-    assert_eq!(place.undo(UndoOf::LastUndo).await, ["+a", "+new/deep/b"]);
+    assert_eq!(place.undo(UndoTarget::LastUndo).await, ["+a", "+new/deep/b"]);
     assert_eq!(
         (place.read("a").unwrap(), place.read("new/deep/b").unwrap()),
         ("two".into(), "made".into())
     );
-    assert_eq!(place.undo(UndoOf::LastUndo).await, ["+a"]);
+    assert_eq!(place.undo(UndoTarget::LastUndo).await, ["+a"]);
     assert_eq!(place.read("a").unwrap(), "four");
-    let error = UndoPlan::make(&place.journal, UndoOf::LastUndo).unwrap_err();
+    let error = UndoPlan::make(&place.journal, UndoTarget::LastUndo).unwrap_err();
     assert_eq!(error.code(), "undo:nothing_to_redo");
     // And all of it once more.
-    assert_eq!(place.undo(UndoOf::LastTurn).await, ["+a"]);
+    assert_eq!(place.undo(UndoTarget::LastTurn).await, ["+a"]);
     assert_eq!(place.read("a").unwrap(), "two");
 }
 
@@ -166,7 +166,7 @@ async fn what_others_changed_since_stays_and_is_named() {
     fs::remove_file(place.path("dir")).unwrap();
     fs::create_dir(place.path("dir")).unwrap();
 
-    let said = place.undo(UndoOf::Turn(1)).await;
+    let said = place.undo(UndoTarget::Turn(1)).await;
     assert_eq!(
         said,
         [
@@ -194,7 +194,7 @@ async fn a_directory_that_became_a_link_is_not_followed() {
     place.tool("src/f", "new");
     fs::remove_dir_all(place.path("src")).unwrap();
     std::os::unix::fs::symlink(place.path("other"), place.path("src")).unwrap();
-    let said = place.undo(UndoOf::LastTurn).await;
+    let said = place.undo(UndoTarget::LastTurn).await;
     assert_eq!(said, ["src/f: its directory has become a link to another place"]);
     assert_eq!(place.read("other/f").unwrap(), "new");
 }
@@ -208,12 +208,12 @@ async fn an_earlier_turn_is_not_undone_under_a_later_one() {
     place.tool("b", "made");
     place.journal.begin_turn(2);
     place.tool("a", "three");
-    let said = place.undo(UndoOf::Turn(1)).await;
+    let said = place.undo(UndoTarget::Turn(1)).await;
     assert_eq!(said, ["a: turn 2 changed it again; undo that turn first", "+b"]);
-    assert_eq!(place.undo(UndoOf::Turn(2)).await, ["+a"]);
-    assert_eq!(place.undo(UndoOf::Turn(1)).await, ["+a"]);
+    assert_eq!(place.undo(UndoTarget::Turn(2)).await, ["+a"]);
+    assert_eq!(place.undo(UndoTarget::Turn(1)).await, ["+a"]);
     assert_eq!((place.read("a").as_deref(), place.read("b")), (Some("one"), None));
-    let error = UndoPlan::make(&place.journal, UndoOf::Turn(7)).unwrap_err();
+    let error = UndoPlan::make(&place.journal, UndoTarget::Turn(7)).unwrap_err();
     assert_eq!(error.to_string(), "turn 7 of this session changed no files; these did: 1, 2");
 }
 
@@ -225,8 +225,8 @@ async fn a_file_that_is_gone_is_made_again_with_its_permissions() {
     place.journal.begin_turn(1);
     place.tool("run.sh", "new");
     fs::remove_file(place.path("run.sh")).unwrap();
-    assert_eq!(place.plan(UndoOf::LastTurn).files[0].undoing, Undoing::Recreate);
-    assert_eq!(place.undo(UndoOf::LastTurn).await, ["+run.sh"]);
+    assert_eq!(place.plan(UndoTarget::LastTurn).files[0].undoing, UndoAction::Recreate);
+    assert_eq!(place.undo(UndoTarget::LastTurn).await, ["+run.sh"]);
     assert_eq!(place.read("run.sh").unwrap(), "old");
     let mode = fs::metadata(place.path("run.sh")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o751);
@@ -242,7 +242,7 @@ async fn what_was_noted_and_not_done_is_no_change() {
     place.note("never", "made");
     place.tool("a", "three");
     place.note("a", "four");
-    assert_eq!(place.undo(UndoOf::LastTurn).await, ["+a"]);
+    assert_eq!(place.undo(UndoTarget::LastTurn).await, ["+a"]);
     assert_eq!(place.read("a").unwrap(), "one");
 }
 
@@ -264,7 +264,7 @@ async fn half_a_line_and_spoilt_content_are_no_reason_to_write_nonsense() {
     let kept = place.folder.path().join("session/before");
     let spoilt = kept.join(blake3::hash(b"one").to_hex().as_str());
     fs::write(spoilt, "nonsense").unwrap();
-    let all = place.plan(UndoOf::LastTurn).carry_out(&place.journal, &Disk).await;
+    let all = place.plan(UndoTarget::LastTurn).carry_out(&place.journal, &Disk).await;
     let done: Vec<bool> = all.iter().map(innerve_agent::Undone::is_done).collect();
     assert_eq!(done, [false, true]);
     assert_eq!(
@@ -297,7 +297,7 @@ async fn i8_a_content_beyond_the_limit_is_not_kept_and_undo_says_so() {
     place.write("huge", &huge);
     place.journal.begin_turn(1);
     place.tool("huge", "small");
-    let said = place.undo(UndoOf::LastTurn).await;
+    let said = place.undo(UndoTarget::LastTurn).await;
     assert!(said[0].contains("too large to be kept"), "{said:?}");
     assert_eq!(place.read("huge").unwrap(), "small");
 }

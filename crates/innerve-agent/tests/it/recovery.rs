@@ -183,24 +183,6 @@ async fn at_the_limit_of_tokens_no_request_is_sent() {
 
 #[tokio::test]
 async fn i7_whatever_the_provider_does_the_run_ends_with_words_and_a_conversation_that_goes_on() {
-    let classes = [
-        ErrorClass::Overflow,
-        ErrorClass::RateLimit,
-        ErrorClass::Overloaded,
-        ErrorClass::Server,
-        ErrorClass::Timeout,
-        ErrorClass::Stalled,
-        ErrorClass::Transport,
-        ErrorClass::Certificate,
-        ErrorClass::Auth,
-        ErrorClass::Billing,
-        ErrorClass::Invalid,
-        ErrorClass::NotFound,
-        ErrorClass::Media,
-        ErrorClass::Truncated,
-        ErrorClass::Malformed,
-        ErrorClass::Cancelled,
-    ];
     let before: [fn() -> Vec<Say>; 6] = [
         Vec::new,
         || thinking("hm"),
@@ -209,7 +191,7 @@ async fn i7_whatever_the_provider_does_the_run_ends_with_words_and_a_conversatio
         || broken_call("a", "Edit", "{\"x\": "),
         || call("a", "Nope", json!({})),
     ];
-    for class in classes {
+    for &class in ErrorClass::ALL {
         for begin in before {
             // The same failure again and again, then a provider that works.
             let script = Script::new((0..9).map(|_| cut([begin(), fail(class)])).collect());

@@ -31,6 +31,7 @@ pub struct BashInput {
 
 /// What a command gave.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct BashOutput {
     /// Standard output and standard error as they came, as plain text; cut when it is long.
     pub stdout: String,
@@ -71,6 +72,7 @@ pub struct BashOutput {
 
 /// An image that a command wrote to standard output.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BashImage {
     /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
     pub media_type: String,
@@ -80,6 +82,7 @@ pub struct BashImage {
 
 /// How far a running command is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct BashProgress {
     /// The end of the output so far.
     pub tail: String,

@@ -1,46 +1,45 @@
-//! The Monitor tool: watches a command in the background and tells each line that it prints.
+//! The Monitor tool: watches a command in the background and tells each line that it prints, or a WebSocket and tells each
+//! message.
+
+mod lines;
+#[cfg(feature = "websocket")]
+mod socket;
+mod watch;
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use innerve_permission::facts::{Place, from_call};
+use innerve_permission::facts::{self, Place};
 use innerve_permission::{CallFacts, Preview};
 use innerve_protocol::ToolResultContent;
-use innerve_tool::port::{
-    Clock, ExitStatus, OutputSink, RunningProcess, SpoolFile, StdStream, TaskId, TaskKind,
-    TaskRegistry, TaskState,
-};
-use innerve_tool::{BoxFuture, CallContext, CancellationToken, Tool, ToolError, ToolOutput, code};
+use innerve_tool::port::{OutputSink, TaskKind, TaskRegistry};
+use innerve_tool::{CallContext, CancellationToken, Tool, ToolError, ToolOutput, code};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio::sync::Notify;
 
 use super::background::description;
-use super::{BashInput, BashProgress, BashTool, check_command, exit, plain, run};
+use super::{BashInput, BashProgress, BashTool, check_command, exit, run};
+use lines::Lines;
+#[cfg(feature = "websocket")]
+pub use socket::{MonitorSocket, Sockets};
+use watch::Watch;
 
 /// How long a command is watched that says nothing of it.
 const DEFAULT_LIMIT: Duration = Duration::from_mins(5);
 /// How long a command that is not persistent may be watched.
 const MAX_LIMIT: Duration = Duration::from_hours(1);
-/// Lines that come within this time are one event.
-const BATCH: Duration = Duration::from_millis(200);
-/// Lines in one event; more are a flood, which ends the watch.
-const MAX_BATCH_LINES: usize = 200;
-/// Lines in a minute; more are a flood too.
-const MAX_MINUTE_LINES: usize = 600;
-/// How much of a line is told, in bytes.
-const MAX_LINE: usize = 2_000;
-
-/// Watches commands.
+/// Watches commands and, with the feature `websocket`, WebSockets.
 ///
 /// Each line of standard output is an event that [`TaskRegistry::report`] gets; standard error only goes to the file
-/// with the whole output.
+/// with the whole output. Of a WebSocket each message is an event.
 pub struct MonitorTool {
     shell: BashTool,
     tasks: Arc<dyn TaskRegistry>,
+    #[cfg(feature = "websocket")]
+    sockets: Sockets,
 }
 
 /// What the model gives to [`MonitorTool`].
@@ -48,7 +47,13 @@ pub struct MonitorTool {
 #[serde(deny_unknown_fields)]
 pub struct MonitorInput {
     /// Prints a line for each event
-    pub command: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(not(feature = "websocket"), schemars(required))]
+    pub command: Option<String>,
+    /// A WebSocket in place of a command
+    #[cfg(feature = "websocket")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ws: Option<MonitorSocket>,
     /// What is watched, in a few words
     pub description: String,
     /// Milliseconds until the watch ends (default 300000, at most 3600000)
@@ -62,6 +67,7 @@ pub struct MonitorInput {
 /// A watch that has begun.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct MonitorOutput {
     /// The task.
     pub task_id: String,
@@ -77,7 +83,20 @@ pub struct MonitorOutput {
 impl MonitorTool {
     /// Runs commands as `shell` does, as tasks of `tasks`.
     pub fn new(shell: BashTool, tasks: Arc<dyn TaskRegistry>) -> Self {
-        Self { shell, tasks }
+        Self {
+            shell,
+            tasks,
+            #[cfg(feature = "websocket")]
+            sockets: Sockets::default(),
+        }
+    }
+
+    /// How sockets are connected.
+    #[cfg(feature = "websocket")]
+    #[must_use]
+    pub fn with_sockets(mut self, sockets: Sockets) -> Self {
+        self.sockets = sockets;
+        self
     }
 
     async fn start(
@@ -85,23 +104,30 @@ impl MonitorTool {
         input: &MonitorInput,
         context: &CallContext<BashProgress>,
     ) -> Result<MonitorOutput, ToolError> {
-        let command = BashInput { command: input.command.clone(), ..BashInput::default() };
-        let start = match run::start(&command, context)? {
+        match input.source()? {
+            Source::Command(command) => self.start_command(command, input, context).await,
+            #[cfg(feature = "websocket")]
+            Source::Socket(socket) => self.start_socket(socket, input, context).await,
+        }
+    }
+
+    async fn start_command(
+        &self,
+        command: &str,
+        input: &MonitorInput,
+        context: &CallContext<BashProgress>,
+    ) -> Result<MonitorOutput, ToolError> {
+        let bash = BashInput { command: command.to_owned(), ..BashInput::default() };
+        let start = match run::start(&bash, context)? {
             Ok(start) => start,
             Err(refused) => return Err(ToolError::new(code::NOT_FOUND, refused.data.stderr)),
         };
-        let file = self
-            .shell
-            .spool
-            .create(&context.tool_use_id)
-            .map_err(|error| ToolError::io("the file for the output cannot be made", &error))?;
-        let output = file.path();
-        let lines = Arc::new(Lines::new(file));
+        let lines = self.lines(context)?;
         // Without the start-up file, which would mix standard error into the lines.
         let call = serde_json::to_value(input).unwrap_or_default();
         let sink: Arc<dyn OutputSink> = Arc::<Lines>::clone(&lines);
         let request =
-            self.shell.request_for(self.name(), &call, &input.command, (&start.cwd, None), context);
+            self.shell.request_for(self.name(), &call, command, (&start.cwd, None), context);
         let spawned = match request {
             Ok(request) => self.shell.spawn(request, sink).await,
             Err(error) => Err(error),
@@ -113,19 +139,59 @@ impl MonitorTool {
                 return Err(error);
             }
         };
-        let stop = CancellationToken::new();
-        let words = description(&input.description);
-        let registered =
-            self.tasks.register(TaskKind::Monitor, &words, Some(output.clone()), stop.clone());
-        let id = match registered {
-            Ok(id) => id,
+        match self.begin(input, &lines) {
+            Ok((watch, output)) => {
+                tokio::spawn(watch.command(process));
+                Ok(output)
+            }
             Err(error) => {
                 // It was not meant to run unwatched; if it does not end now, dropping it forces it.
                 drop(process.kill().await);
-                lines.close(false);
-                return Err(ToolError::new(code::FAILED, error.to_string()));
+                Err(error)
             }
+        }
+    }
+
+    #[cfg(feature = "websocket")]
+    async fn start_socket(
+        &self,
+        socket: &MonitorSocket,
+        input: &MonitorInput,
+        context: &CallContext<BashProgress>,
+    ) -> Result<MonitorOutput, ToolError> {
+        let connection = tokio::select! {
+            connected = self.sockets.connect(socket) => connected?,
+            () = context.cancellation.cancelled() => return Err(ToolError::interrupted()),
         };
+        let lines = self.lines(context)?;
+        let (watch, output) = self.begin(input, &lines)?;
+        tokio::spawn(watch.messages(Box::pin(connection.read(lines))));
+        Ok(output)
+    }
+
+    fn lines(&self, context: &CallContext<BashProgress>) -> Result<Arc<Lines>, ToolError> {
+        let file = self
+            .shell
+            .spool
+            .create(&context.tool_use_id)
+            .map_err(|error| ToolError::io("the file for the output cannot be made", &error))?;
+        Ok(Arc::new(Lines::new(file)))
+    }
+
+    /// Registers a watch.
+    fn begin(
+        &self,
+        input: &MonitorInput,
+        lines: &Arc<Lines>,
+    ) -> Result<(Watch, MonitorOutput), ToolError> {
+        let (stop, words) = (CancellationToken::new(), description(&input.description));
+        let output = lines.path().unwrap_or_default();
+        let registered =
+            self.tasks.register(TaskKind::Monitor, &words, Some(output.clone()), stop.clone());
+        let id = registered.map_err(|error| {
+            lines.close(false);
+            ToolError::new(code::FAILED, error.to_string())
+        })?;
         let limit = (input.persistent != Some(true)).then(|| {
             let asked = input
                 .timeout_ms
@@ -133,215 +199,44 @@ impl MonitorTool {
                 .map(Duration::from_millis);
             asked.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT)
         });
+        let timeout_ms = limit.map(|limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
+        let task_id = id.to_string();
         let watch = Watch {
-            id: id.clone(),
+            id,
             tasks: Arc::clone(&self.tasks),
             clock: Arc::clone(&self.shell.clock),
             stop,
-            lines,
+            lines: Arc::clone(lines),
             limit,
         };
-        tokio::spawn(watch.run(process));
-        let timeout_ms = limit.map(|limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
-        Ok(MonitorOutput { task_id: id.to_string(), description: words, timeout_ms, output })
+        Ok((watch, MonitorOutput { task_id, description: words, timeout_ms, output }))
     }
 }
 
-/// The lines of standard output that nobody has been told of yet.
-struct Lines {
-    state: Mutex<State>,
-    news: Notify,
+/// What is watched.
+enum Source<'a> {
+    Command(&'a str),
+    #[cfg(feature = "websocket")]
+    Socket(&'a MonitorSocket),
 }
 
-struct State {
-    file: Option<Box<dyn SpoolFile>>,
-    /// The line that has not ended.
-    open: Vec<u8>,
-    ended: Vec<String>,
-    /// Lines that were dropped since more came at once than is told.
-    dropped: usize,
-}
-
-impl Lines {
-    fn new(file: Box<dyn SpoolFile>) -> Self {
-        let state = State { file: Some(file), open: Vec::new(), ended: Vec::new(), dropped: 0 };
-        Self { state: Mutex::new(state), news: Notify::new() }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What has ended since the last time; whether it was a flood.
-    fn take(&self, with_open: bool) -> (Vec<String>, bool) {
-        let mut state = self.state();
-        if with_open && !state.open.is_empty() {
-            state.end_line();
-        }
-        let dropped = std::mem::take(&mut state.dropped);
-        (std::mem::take(&mut state.ended), dropped > 0)
-    }
-
-    /// Takes no more; the file stays or goes.
-    fn close(&self, is_kept: bool) {
-        if let Some(file) = self.state().file.take() {
-            if is_kept {
-                // The task names the file; a reader of it finds out.
-                drop(file.keep());
-            } else {
-                file.discard();
-            }
-        }
-    }
-}
-
-impl State {
-    fn end_line(&mut self) {
-        let line = plain(&std::mem::take(&mut self.open));
-        let line = line.trim_end();
-        if line.is_empty() {
-            return;
-        }
-        if self.ended.len() < MAX_BATCH_LINES {
-            self.ended.push(line.to_owned());
-        } else {
-            self.dropped += 1;
-        }
-    }
-}
-
-impl OutputSink for Lines {
-    fn write(&self, stream: StdStream, bytes: &[u8]) {
-        let mut state = self.state();
-        if let Some(file) = &mut state.file {
-            file.write(bytes);
-        }
-        if stream == StdStream::Err {
-            return;
-        }
-        for (index, piece) in bytes.split(|byte| *byte == b'\n').enumerate() {
-            if index > 0 {
-                state.end_line();
-            }
-            let room = MAX_LINE.saturating_sub(state.open.len());
-            state.open.extend_from_slice(piece.get(..room).unwrap_or(piece));
-        }
-        if !state.ended.is_empty() || state.dropped > 0 {
-            self.news.notify_one();
-        }
-    }
-}
-
-struct Watch {
-    id: TaskId,
-    tasks: Arc<dyn TaskRegistry>,
-    clock: Arc<dyn Clock>,
-    stop: CancellationToken,
-    lines: Arc<Lines>,
-    limit: Option<Duration>,
-}
-
-/// Why a watch is over.
-enum End {
-    Exit(std::io::Result<ExitStatus>),
-    Stopped,
-    TimedOut(Duration),
-    Flood,
-}
-
-impl Watch {
-    async fn run(self, mut process: Box<dyn RunningProcess>) {
-        let mut told = Told { minute: self.clock.instant(), in_minute: 0, lines: 0 };
-        let end = self.watch(process.as_mut(), &mut told).await;
-        if !matches!(end, End::Exit(_)) {
-            // What does not end now is forced to when it is dropped.
-            drop(process.kill().await);
-        }
-        drop(process);
-        if !matches!(end, End::Flood) {
-            let (lines, _) = self.lines.take(true);
-            told.lines += lines.len();
-            self.tell(&lines);
-        }
-        self.lines.close(true);
-        let lines = told.lines;
-        let state = match end {
-            End::Exit(Ok(ExitStatus::Code(0))) => TaskState::Completed(format!("exit code 0 after {lines} lines")),
-            End::Exit(Ok(ExitStatus::Code(code))) => {
-                TaskState::Failed(format!("exit code {code} after {lines} lines"))
-            }
-            End::Exit(Ok(ExitStatus::Signal(signal))) => TaskState::Failed(exit::killed_by(signal)),
-            End::Exit(Err(error)) => TaskState::Failed(error.to_string()),
-            End::Stopped => TaskState::Killed,
-            End::TimedOut(limit) => {
-                TaskState::Completed(format!("its time of {} was over after {lines} lines", exit::spoken(limit)))
-            }
-            End::Flood => TaskState::Failed(
-                "it was stopped, since it printed too many lines; watch again with a command that prints only what \
-                 matters (grep --line-buffered)"
-                    .to_owned(),
-            ),
-        };
-        self.tasks.update(&self.id, state);
-    }
-
-    async fn watch(&self, process: &mut dyn RunningProcess, told: &mut Told) -> End {
-        let mut exit = process.wait();
-        let mut timer: BoxFuture<'static, ()> = match self.limit {
-            Some(limit) => self.clock.sleep(limit),
-            None => Box::pin(std::future::pending()),
-        };
-        let mut batch: Option<BoxFuture<'static, ()>> = None;
-        loop {
-            let is_quiet = batch.is_none();
-            let due = async {
-                match &mut batch {
-                    Some(wait) => wait.await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                biased;
-                status = &mut exit => return End::Exit(status),
-                () = self.stop.cancelled() => return End::Stopped,
-                () = &mut timer => return End::TimedOut(self.limit.unwrap_or_default()),
-                () = due => {
-                    batch = None;
-                    let (lines, is_flood) = self.lines.take(false);
-                    self.tell(&lines);
-                    if is_flood || told.is_flood(lines.len(), &*self.clock) {
-                        return End::Flood;
-                    }
-                }
-                () = self.lines.news.notified(), if is_quiet => batch = Some(self.clock.sleep(BATCH)),
-            }
+impl MonitorInput {
+    #[cfg(feature = "websocket")]
+    fn source(&self) -> Result<Source<'_>, ToolError> {
+        match (&self.command, &self.ws) {
+            (Some(command), None) => Ok(Source::Command(command)),
+            (None, Some(socket)) => Ok(Source::Socket(socket)),
+            (Some(_), Some(_)) => Err(ToolError::invalid(
+                "`command` and `ws` are two things to watch; give one, and watch the other with a call of its own",
+            )),
+            (None, None) => Err(ToolError::invalid("nothing is to be watched; give `command` or `ws`")),
         }
     }
 
-    fn tell(&self, lines: &[String]) {
-        if !lines.is_empty() {
-            self.tasks.report(&self.id, lines.join("\n"));
-        }
-    }
-}
-
-/// How many lines were told.
-struct Told {
-    minute: std::time::Instant,
-    in_minute: usize,
-    lines: usize,
-}
-
-impl Told {
-    fn is_flood(&mut self, lines: usize, clock: &dyn Clock) -> bool {
-        let now = clock.instant();
-        if now.saturating_duration_since(self.minute) >= Duration::from_mins(1) {
-            self.minute = now;
-            self.in_minute = 0;
-        }
-        self.lines += lines;
-        self.in_minute += lines;
-        self.in_minute > MAX_MINUTE_LINES
+    #[cfg(not(feature = "websocket"))]
+    fn source(&self) -> Result<Source<'_>, ToolError> {
+        let missing = || ToolError::invalid("nothing is to be watched; give `command`");
+        self.command.as_deref().map(Source::Command).ok_or_else(missing)
     }
 }
 
@@ -355,9 +250,13 @@ impl Tool for MonitorTool {
     }
 
     fn description(&self) -> String {
-        "Watches a command in the background; you are told each line it prints, as it comes, and of its end. Print only what \
-         matters: `tail -F log | grep --line-buffered ERROR`, or `until check; do sleep 5; done; echo ready`."
-            .to_owned()
+        let mut words = "Watches a command in the background; you are told each line it prints, as it comes, and of its end. \
+                         Print only what matters: `tail -F log | grep --line-buffered ERROR`, or `until check; do sleep 5; done; echo ready`."
+            .to_owned();
+        if cfg!(feature = "websocket") {
+            words.push_str(" Or a public WebSocket: you are told each message.");
+        }
+        words
     }
 
     async fn call(
@@ -375,8 +274,8 @@ impl Tool for MonitorTool {
             |limit| format!("for {} at most", exit::spoken(Duration::from_millis(limit))),
         );
         format!(
-            "Watching \"{}\" as task {} {end}. Go on with other work: each line it prints is told to you as it comes. All of \
-             its output goes to {}; TaskStop ends it.",
+            "Watching \"{}\" as task {} {end}. Go on with other work: each event is told to you as it comes. All of its \
+             output goes to {}; TaskStop ends it.",
             output.description,
             output.task_id,
             output.output.display()
@@ -389,12 +288,15 @@ impl Tool for MonitorTool {
         input: &MonitorInput,
         _context: &CallContext,
     ) -> Result<(), ToolError> {
-        check_command(&input.command)
+        match input.source()? {
+            Source::Command(command) => check_command(command),
+            #[cfg(feature = "websocket")]
+            Source::Socket(socket) => socket.check(),
+        }
     }
 
     fn facts(&self, input: &Value, _context: &CallContext, place: Place<'_>) -> CallFacts {
-        from_call(self.name(), input, place)
-            .unwrap_or_else(|| CallFacts::new(self.name(), input.clone()))
+        facts::from_call_or_strict(self.name(), input, place)
     }
 
     fn should_defer(&self) -> bool {
@@ -406,7 +308,12 @@ impl Tool for MonitorTool {
     }
 
     fn classifier_input(&self, input: &MonitorInput) -> String {
-        input.command.clone()
+        match input.source() {
+            Ok(Source::Command(command)) => command.to_owned(),
+            #[cfg(feature = "websocket")]
+            Ok(Source::Socket(socket)) => format!("listens to {}", socket.url),
+            Err(_) => String::new(),
+        }
     }
 
     fn accepts_text_scalars(&self) -> bool {

@@ -53,6 +53,7 @@ pub struct EditStep {
 /// What [`MultiEditTool`] did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct MultiEditOutput {
     /// The file.
     pub file_path: PathBuf,

@@ -27,6 +27,7 @@ pub struct ReadInput {
 /// What [`super::ReadTool`] found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[non_exhaustive]
 pub enum ReadOutput {
     /// Lines of text.
     Text {

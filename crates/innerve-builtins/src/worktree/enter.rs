@@ -41,6 +41,7 @@ pub struct EnterWorktreeInput {
 /// Where the session is now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct EnterWorktreeOutput {
     /// The worktree.
     pub path: PathBuf,

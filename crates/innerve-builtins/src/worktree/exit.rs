@@ -51,6 +51,7 @@ pub enum ExitAction {
 /// Where the session is again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ExitWorktreeOutput {
     /// The worktree that was left.
     pub path: PathBuf,

@@ -95,7 +95,9 @@ fn the_description_names_the_limits() {
 
 #[test]
 fn output_as_json_uses_the_known_names() {
-    let output = BashOutput { stdout: "x".to_owned(), exit_code: Some(0), ..BashOutput::default() };
+    let mut output = BashOutput::default();
+    output.stdout = "x".to_owned();
+    output.exit_code = Some(0);
     assert_eq!(
         serde_json::to_value(&output).unwrap(),
         json!({"stdout": "x", "stderr": "", "is_cut": false, "interrupted": false, "is_image": false, "exit_code": 0,

@@ -99,7 +99,7 @@ async fn claude_code_51361_a_formatter_between_read_and_edit_is_noticed_or_harml
     let (code, words) = refused(bench.edit("a.rs", "let x = 1;", "let x = 2;").await);
     assert_eq!(code, "file:stale");
     assert!(words.contains("read it again"), "{words}");
-    let tolerant = EditTool::new(bench.access.clone()).stale_edits(StaleEdits::WhereUnique);
+    let tolerant = EditTool::new(bench.access.clone()).with_stale_edits(StaleEdits::WhereUnique);
     let input =
         json!({ "file_path": "a.rs", "old_string": "let x = 1;", "new_string": "let x = 2;" });
     bench.call(&tolerant, input).await.unwrap();

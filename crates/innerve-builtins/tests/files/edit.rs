@@ -219,7 +219,7 @@ async fn a_stale_edit_may_be_allowed_where_it_is_unique() {
     let bench = Bench::with(&[("a", "fn  a(){}\nfn b(){}\n")]);
     bench.read("a").await.unwrap();
     bench.put("a", "fn a() {}\nfn b(){}\n");
-    let tool = bench.edit_tool().stale_edits(StaleEdits::WhereUnique);
+    let tool = bench.edit_tool().with_stale_edits(StaleEdits::WhereUnique);
     let edit = |old: &str| json!({ "file_path": "a", "old_string": old, "new_string": "fn c(){}" });
     assert_eq!(bench.call(&tool, edit("fn  a(){}")).await.unwrap_err().code(), "file:stale");
     bench.call(&tool, edit("fn b(){}")).await.unwrap();

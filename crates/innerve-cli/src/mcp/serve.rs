@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use innerve_agent::SharedPolicy;
-use innerve_mcp::{Host, ThroughClient};
+use innerve_mcp::{ClientApprover, Host};
 use innerve_pipeline::{Settled, Turn};
 use innerve_tool::{SessionChange, ToolPool};
 
@@ -30,7 +30,7 @@ pub(super) async fn serve(arguments: &McpServeArguments) -> Result<Exit, Failure
     for warning in &workplace.warnings {
         warn(warning);
     }
-    let asking = Arc::new(ThroughClient::default());
+    let asking = Arc::new(ClientApprover::default());
     workplace.ask_by(Arc::clone(&asking) as _);
     let (pipeline, pool, policy) = workplace.served()?;
     let pool = pool.narrowed(|tool| !NOT_SERVED.contains(&tool.name()));

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use innerve_agent::{FilePlan, Journal, UndoError, UndoOf, UndoPlan, Undoing, Undone};
+use innerve_agent::{FilePlan, Journal, UndoAction, UndoError, UndoPlan, UndoTarget, Undone};
 use innerve_builtins::Diff;
 use innerve_builtins::host::HostFiles;
 use serde_json::{Value, json};
@@ -23,9 +23,9 @@ pub(super) async fn undo(arguments: &SessionsUndoArguments) -> Result<Exit, Fail
     let mut past = take(&folder)?;
     let journal = Journal::new(&folder);
     let of = match (arguments.turn, arguments.redo) {
-        (Some(turn), _) => UndoOf::Turn(turn),
-        (None, true) => UndoOf::LastUndo,
-        (None, false) => UndoOf::LastTurn,
+        (Some(turn), _) => UndoTarget::Turn(turn),
+        (None, true) => UndoTarget::LastUndo,
+        (None, false) => UndoTarget::LastTurn,
     };
     let plan = UndoPlan::make(&journal, of).map_err(|error| failure(&error))?;
     let verb = if arguments.redo { "undo of turn" } else { "turn" };
@@ -60,7 +60,7 @@ pub(super) async fn undo(arguments: &SessionsUndoArguments) -> Result<Exit, Fail
 /// Shows what an undo of the session's last turn would change; gives the number of files.
 pub(crate) fn preview(folder: &Path) -> Result<usize, Failure> {
     let journal = Journal::new(folder);
-    let plan = UndoPlan::make(&journal, UndoOf::LastTurn).map_err(|error| failure(&error))?;
+    let plan = UndoPlan::make(&journal, UndoTarget::LastTurn).map_err(|error| failure(&error))?;
     show(&plan, &journal, "turn");
     Ok(plan.files.iter().filter(|file| !is_left(file)).count())
 }
@@ -68,7 +68,7 @@ pub(crate) fn preview(folder: &Path) -> Result<usize, Failure> {
 /// Undoes the session's last turn; gives what the model should know of it.
 pub(crate) async fn carry_out(folder: &Path) -> Result<Option<String>, Failure> {
     let journal = Journal::new(folder);
-    let plan = UndoPlan::make(&journal, UndoOf::LastTurn).map_err(|error| failure(&error))?;
+    let plan = UndoPlan::make(&journal, UndoTarget::LastTurn).map_err(|error| failure(&error))?;
     let turn = plan.turn;
     let all = plan.carry_out(&journal, &HostFiles).await;
     tell_problems(&all);
@@ -103,7 +103,7 @@ fn failure(error: &UndoError) -> Failure {
 }
 
 fn is_left(file: &FilePlan) -> bool {
-    matches!(file.undoing, Undoing::Leave(_))
+    matches!(file.undoing, UndoAction::Leave(_))
 }
 
 /// Shows what would change.
@@ -112,13 +112,13 @@ fn show(plan: &UndoPlan, journal: &Journal, verb: &str) {
     for file in &plan.files {
         let path = plain(&file.path.display().to_string());
         let (word, style) = match &file.undoing {
-            Undoing::Leave(why) => {
+            UndoAction::Leave(why) => {
                 note(&left(file, why));
                 continue;
             }
-            Undoing::Restore => ("restores", GREEN),
-            Undoing::Recreate => ("makes again", GREEN),
-            Undoing::Remove => ("removes", YELLOW),
+            UndoAction::Restore => ("restores", GREEN),
+            UndoAction::Recreate => ("makes again", GREEN),
+            UndoAction::Remove => ("removes", YELLOW),
         };
         let mut text = format!("{style}{word}{style:#} {path}");
         match file.contents(journal) {
@@ -152,10 +152,10 @@ async fn agreed(changes: usize) -> bool {
 
 fn row(file: &FilePlan, problem: Option<&std::io::Error>) -> Value {
     let (action, why) = match &file.undoing {
-        Undoing::Leave(why) => ("leave", Some(why.clone())),
-        Undoing::Restore => ("restore", None),
-        Undoing::Recreate => ("recreate", None),
-        Undoing::Remove => ("remove", None),
+        UndoAction::Leave(why) => ("leave", Some(why.clone())),
+        UndoAction::Restore => ("restore", None),
+        UndoAction::Recreate => ("recreate", None),
+        UndoAction::Remove => ("remove", None),
     };
     let reason = why.or_else(|| problem.map(ToString::to_string));
     json!({ "path": file.path.display().to_string(), "action": action, "reason": reason })

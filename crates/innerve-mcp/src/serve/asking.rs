@@ -18,11 +18,11 @@ const MAX_SHOWN: usize = 4_000;
 
 /// Asks the person at the client. Without one that can show questions, nobody is asked and the refusal says how to allow.
 #[derive(Default)]
-pub struct ThroughClient {
+pub struct ClientApprover {
     client: Mutex<Option<Peer<RoleServer>>>,
 }
 
-impl ThroughClient {
+impl ClientApprover {
     pub(super) fn set_client(&self, peer: Peer<RoleServer>) {
         *self.client.lock().unwrap_or_else(PoisonError::into_inner) = Some(peer);
     }
@@ -52,7 +52,7 @@ impl ThroughClient {
     }
 }
 
-impl Approver for ThroughClient {
+impl Approver for ClientApprover {
     fn ask(
         &self,
         request: ApprovalRequest,
@@ -142,9 +142,9 @@ fn understand(result: &ElicitResult, rules: Vec<String>) -> Answer {
     }
 }
 
-impl fmt::Debug for ThroughClient {
+impl fmt::Debug for ClientApprover {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("ThroughClient").finish_non_exhaustive()
+        formatter.debug_struct("ClientApprover").finish_non_exhaustive()
     }
 }
 

@@ -119,33 +119,19 @@ fn a_wait_that_was_asked_for_is_told() {
 
 #[test]
 fn codes_are_these_and_no_others() {
-    let classes = [
-        ErrorClass::Overflow,
-        ErrorClass::RateLimit,
-        ErrorClass::Overloaded,
-        ErrorClass::Server,
-        ErrorClass::Timeout,
-        ErrorClass::Stalled,
-        ErrorClass::Transport,
-        ErrorClass::Certificate,
-        ErrorClass::Auth,
-        ErrorClass::Billing,
-        ErrorClass::Invalid,
-        ErrorClass::NotFound,
-        ErrorClass::Media,
-        ErrorClass::Truncated,
-        ErrorClass::Malformed,
-        ErrorClass::Cancelled,
-        ErrorClass::Replay,
-    ];
-    let codes: Vec<&str> = classes.iter().map(|class| class.code()).collect();
+    let codes: Vec<&str> = ErrorClass::ALL.iter().map(|class| class.code()).collect();
     assert_eq!(
         codes.join(" "),
         "overflow rate_limit overloaded server timeout stream_stalled transport certificate auth billing invalid \
          not_found media stream_truncated malformed cancelled replay"
     );
+    assert_eq!(
+        ErrorClass::Replay as usize + 1,
+        codes.len(),
+        "all classes, of which this is the last"
+    );
     // Recordings write the class by its code.
-    for class in classes {
+    for class in ErrorClass::ALL {
         assert_eq!(serde_json::to_value(class).unwrap(), class.code());
     }
 }

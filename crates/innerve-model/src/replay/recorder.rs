@@ -23,8 +23,8 @@ const WHEN_LIMIT: usize = 200;
 ///
 /// Each response is one line, written and flushed when it ends. Responses that the caller drops before their end are not
 /// recorded; the requests themselves never are. When the writer fails, the conversation goes on unrecorded, and
-/// [`Record::failure`] says why.
-pub struct Record<M> {
+/// [`Recorder::failure`] says why.
+pub struct Recorder<M> {
     model: M,
     sink: Arc<Mutex<Sink>>,
 }
@@ -37,7 +37,7 @@ struct Sink {
     lanes: HashMap<String, String>,
 }
 
-impl<M: Model> Record<M> {
+impl<M: Model> Recorder<M> {
     /// Records what `model` says to `writer`.
     pub fn new(model: M, writer: Box<dyn Write + Send>) -> Self {
         let sink = Sink { writer, begun: false, failure: None, lanes: HashMap::new() };
@@ -51,13 +51,13 @@ impl<M: Model> Record<M> {
     }
 }
 
-impl<M> fmt::Debug for Record<M> {
+impl<M> fmt::Debug for Recorder<M> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Record").finish_non_exhaustive()
+        formatter.debug_struct("Recorder").finish_non_exhaustive()
     }
 }
 
-impl<M: Model> Model for Record<M> {
+impl<M: Model> Model for Recorder<M> {
     fn name(&self) -> &str {
         self.model.name()
     }

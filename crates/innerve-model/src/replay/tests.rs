@@ -208,7 +208,7 @@ fn pauses_are_kept_in_proportion() {
     let slow = json!({"after_ms": 1000, "event": {"type": "ping"}});
     let line = json!({"events": [slow, says("x")]});
     let timed = |factor| {
-        let model = Replay::new(recording(std::slice::from_ref(&line))).pauses(factor);
+        let model = Replay::new(recording(std::slice::from_ref(&line))).with_pauses(factor);
         let before = std::time::Instant::now();
         check(&model, asks("x"), "x");
         before.elapsed()
@@ -245,7 +245,7 @@ fn what_is_recorded_plays_back_with_its_sub_agents() {
         json!({"lane": "a", "events": [says("a 2")], "error": {"class": "server", "message": "broken"}}),
     ];
     let shelf = Shelf::default();
-    let model = Record::new(Replay::new(recording(&lines)), Box::new(shelf.clone()));
+    let model = Recorder::new(Replay::new(recording(&lines)), Box::new(shelf.clone()));
     let requests = [
         asks("do it"),
         request(
@@ -275,7 +275,7 @@ fn what_is_recorded_plays_back_with_its_sub_agents() {
 fn a_dropped_response_is_not_recorded() {
     let shelf = Shelf::default();
     let lines = [json!({"events": [says("one")]}), json!({"events": [says("two")]})];
-    let model = Record::new(Replay::new(recording(&lines)), Box::new(shelf.clone()));
+    let model = Recorder::new(Replay::new(recording(&lines)), Box::new(shelf.clone()));
     block_on(async {
         let mut events = model.stream(asks("x"));
         assert!(events.next().await.is_some());
@@ -297,7 +297,7 @@ fn a_failing_writer_does_not_stop_the_conversation() {
         }
     }
     let model =
-        Record::new(Replay::new(recording(&[json!({"events": [says("one")]})])), Box::new(Full));
+        Recorder::new(Replay::new(recording(&[json!({"events": [says("one")]})])), Box::new(Full));
     check(&model, asks("x"), "one");
     assert_eq!(model.failure().unwrap(), "the recording cannot be written: no storage space");
 }
@@ -356,7 +356,7 @@ proptest! {
         events.push(StreamEvent::Stop { reason, details });
 
         let shelf = Shelf::default();
-        let model = Record::new(Says(events.clone()), Box::new(shelf.clone()));
+        let model = Recorder::new(Says(events.clone()), Box::new(shelf.clone()));
         play_all(&model, asks("x"));
         let replay = Replay::new(Recording::parse(&shelf.text()).unwrap());
         let played: Vec<StreamEvent> =

@@ -98,7 +98,7 @@ impl Outcome {
 fn run_with(scripts: Vec<Script>, policy: RetryPolicy) -> Outcome {
     let still = Still::default();
     let model = Arc::new(Scripted(Mutex::new(scripts.into())));
-    let retrying = Retrying::new(Arc::clone(&model)).policy(policy).pace(still.clone());
+    let retrying = Retrying::new(Arc::clone(&model)).with_policy(policy).with_pace(still.clone());
     let events = block_on(retrying.stream(request()).collect::<Vec<_>>());
     let waits = still.waits.lock().unwrap();
     let waits = waits.iter().map(|wait| u64::try_from(wait.as_millis()).unwrap()).collect();
@@ -233,7 +233,7 @@ fn dropping_the_stream_ends_the_wait() {
     }
     let model =
         Arc::new(Scripted(Mutex::new(vec![vec![fails(ErrorClass::Server)], answer()].into())));
-    let retrying = Retrying::new(Arc::clone(&model)).pace(Forever);
+    let retrying = Retrying::new(Arc::clone(&model)).with_pace(Forever);
     let mut events = retrying.stream(request());
     assert!(matches!(block_on(events.next()), Some(Ok(StreamEvent::Retrying(_)))));
     let waiting =

@@ -141,7 +141,7 @@ async fn what_the_scripts_stream_can_be_recorded_and_replayed() {
     let server = Server::start(replies).await;
     let shelf = Shelf::default();
     let anthropic = Anthropic::new(Endpoint::new(&server.url)).unwrap();
-    let model = innerve_model::Record::new(anthropic, Box::new(shelf.clone()));
+    let model = innerve_model::Recorder::new(anthropic, Box::new(shelf.clone()));
     let live = converse(&model).await;
     let text = String::from_utf8(shelf.0.lock().unwrap().clone()).unwrap();
     let replay = innerve_model::Replay::new(innerve_model::Recording::parse(&text).unwrap());

@@ -42,7 +42,7 @@ struct Outcome {
 async fn run(replies: Vec<Reply>) -> Outcome {
     let server = Server::start(replies).await;
     let still = Still::default();
-    let model = Retrying::new(anthropic(&server)).pace(still.clone());
+    let model = Retrying::new(anthropic(&server)).with_pace(still.clone());
     let (events, error) = collect(model.stream(asks("hi"))).await;
     let waits = still.0.lock().unwrap().clone();
     Outcome {
@@ -138,7 +138,7 @@ async fn real_time_passes_between_attempts() {
     let busy = || Reply::api_error(529, "overloaded_error", "Overloaded");
     let server = Server::start([busy(), busy(), hello()]).await;
     let policy = RetryPolicy::new().first_wait(Duration::from_millis(40));
-    let model = Retrying::new(anthropic(&server)).policy(policy);
+    let model = Retrying::new(anthropic(&server)).with_policy(policy);
     let before = Instant::now();
     let (events, error) = collect(model.stream(asks("hi"))).await;
     assert_eq!(error, None);

@@ -13,7 +13,6 @@ mod store;
 
 pub use fit::{FitOutcome, Fitted, Fitting, Spooled, fit_error};
 pub use limit::Limit;
-pub use preview::human_size;
 pub use replacement::{ReplacementRecord, ReplacementState};
 pub use store::{MemoryStore, ResultStore, StoreError, StoredContent};
 

@@ -58,7 +58,7 @@ fn head(text: &str, most: usize) -> &str {
 }
 
 /// A number of bytes for people: `512 bytes`, `29.3KB`, `4.8MB`, `1.0GB`; rounded down.
-pub fn human_size(bytes: u64) -> String {
+fn human_size(bytes: u64) -> String {
     let unit = |size: u64, name: &str| {
         let tenths = (u128::from(bytes) * 10) / u128::from(size);
         format!("{}.{}{name}", tenths / 10, tenths % 10)
@@ -68,5 +68,27 @@ pub fn human_size(bytes: u64) -> String {
         0x400..0x10_0000 => unit(0x400, "KB"),
         0x10_0000..0x4000_0000 => unit(0x10_0000, "MB"),
         0x4000_0000.. => unit(0x4000_0000, "GB"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_read_well_and_are_never_rounded_up() {
+        for (bytes, expected) in [
+            (0, "0 bytes"),
+            (1_023, "1023 bytes"),
+            (1_024, "1.0KB"),
+            (30_001, "29.2KB"),
+            (1_048_575, "1023.9KB"),
+            (5_033_165, "4.8MB"),
+            (1_073_741_823, "1023.9MB"),
+            (1_610_612_736, "1.5GB"),
+            (u64::MAX, "17179869183.9GB"),
+        ] {
+            assert_eq!(human_size(bytes), expected);
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use innerve_budget::{
     FitOutcome, Fitted, Fitting, Limit, MemoryStore, ResultStore, Spooled, StoreError,
-    StoredContent, fit_error, human_size,
+    StoredContent, fit_error,
 };
 use innerve_protocol::{ContentBlock, ToolResultContent, ToolUseId};
 use proptest::prelude::*;
@@ -267,23 +267,6 @@ fn long_errors_lose_their_middle() {
         assert!(marker.contains(" characters truncated] ..."), "{marker}");
         assert_eq!(truncated + cut.matches('ü').count() + 9, chars);
         assert_eq!(fit_error(&cut), cut);
-    }
-}
-
-#[test]
-fn sizes_read_well_and_are_never_rounded_up() {
-    for (bytes, expected) in [
-        (0, "0 bytes"),
-        (1_023, "1023 bytes"),
-        (1_024, "1.0KB"),
-        (30_001, "29.2KB"),
-        (1_048_575, "1023.9KB"),
-        (5_033_165, "4.8MB"),
-        (1_073_741_823, "1023.9MB"),
-        (1_610_612_736, "1.5GB"),
-        (u64::MAX, "17179869183.9GB"),
-    ] {
-        assert_eq!(human_size(bytes), expected);
     }
 }
 

@@ -14,6 +14,14 @@ use crate::workspace::{Kind, Package, Workspace};
 /// What the program of somebody else takes.
 const TAKEN: &str = "innerve-permission";
 
+/// What is in every packed crate.
+const PAPERS: [&str; 6] =
+    ["Cargo.toml", "Cargo.lock", "README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
+/// What is in none.
+const FOREIGN: [&str; 2] = ["fuzz/", "target/"];
+/// The most that crates.io takes, in bytes (the Cargo book, "Publishing on crates.io").
+const LARGEST: u64 = 10 * 1024 * 1024;
+
 /// Packs and builds, then compiles the program in `tests/downstream` against the packed files and runs it.
 pub(crate) fn run(shell: &Shell, workspace: &Workspace, steps: &mut Steps) {
     let mut packed = false;
@@ -27,8 +35,49 @@ pub(crate) fn run(shell: &Shell, workspace: &Workspace, steps: &mut Steps) {
         Ok(Done::Passed)
     });
     if packed {
+        steps.run("package: contents", || contents(shell, workspace));
         steps.run("package: downstream", || downstream(shell, workspace));
     }
+}
+
+/// Every packed file holds what its users look for, and nothing that only this repository needs.
+fn contents(shell: &Shell, workspace: &Workspace) -> Result<Done> {
+    let mut complaints = Vec::new();
+    for package in in_order(workspace) {
+        let name = format!("{}-{}", package.name, package.version()?);
+        let archive = workspace.target.join("package").join(format!("{name}.crate"));
+        let list = cmd!(shell, "tar --list --gzip --file {archive}").quiet().read()?;
+        let inside: Vec<&str> =
+            list.lines().filter_map(|line| line.strip_prefix(&name)?.strip_prefix('/')).collect();
+        complaints.extend(
+            wrong(package, &inside)
+                .into_iter()
+                .map(|complaint| format!("{name}.crate: {complaint}")),
+        );
+        if std::fs::metadata(&archive)?.len() > LARGEST {
+            complaints
+                .push(format!("{name}.crate: more than {LARGEST} bytes, which crates.io refuses"));
+        }
+    }
+    for complaint in &complaints {
+        println!("{complaint}");
+    }
+    match complaints.first() {
+        None => Ok(Done::Passed),
+        Some(first) => Err(format!("{} complaints, the first: {first}", complaints.len()).into()),
+    }
+}
+
+/// What is wrong with the files of a packed crate.
+fn wrong(package: &Package, inside: &[&str]) -> Vec<String> {
+    let missing =
+        PAPERS.iter().filter(|paper| !inside.contains(paper)).map(|paper| format!("no {paper}"));
+    let example = package.library && !inside.iter().any(|path| path.starts_with("examples/"));
+    let foreign = inside
+        .iter()
+        .filter(|path| FOREIGN.iter().any(|folder| path.starts_with(folder)))
+        .map(|path| format!("{path} belongs to this repository only; `exclude` it"));
+    missing.chain(example.then(|| "no example".to_owned())).chain(foreign).collect()
 }
 
 fn downstream(shell: &Shell, workspace: &Workspace) -> Result<Done> {
@@ -86,6 +135,25 @@ fn below<'a>(workspace: &'a Workspace, name: &str) -> Vec<&'a Package> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_packed_crate_has_its_papers_and_nothing_foreign() {
+        let mut inside = PAPERS.to_vec();
+        inside.extend(["src/lib.rs", "examples/one.rs"]);
+        assert_eq!(wrong(&Package::named("a"), &inside), Vec::<String>::new());
+        let few =
+            ["Cargo.toml", "Cargo.lock", "README.md", "CHANGELOG.md", "LICENSE-MIT", "fuzz/a.rs"];
+        assert_eq!(
+            wrong(&Package::named("a"), &few),
+            [
+                "no LICENSE-APACHE",
+                "no example",
+                "fuzz/a.rs belongs to this repository only; `exclude` it"
+            ]
+        );
+        let program = Package { library: false, ..Package::named("a") };
+        assert_eq!(wrong(&program, &PAPERS), Vec::<String>::new());
+    }
 
     #[test]
     fn what_stands_below_a_package_is_found_once() {

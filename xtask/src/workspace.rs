@@ -30,7 +30,8 @@ pub(crate) struct Package {
     pub(crate) published: bool,
     /// Whether it has a library target.
     pub(crate) library: bool,
-    /// `version`, `license`, `readme`, `description`, `repository` and `rust_version`, where present.
+    /// `version`, `license`, `readme`, `description`, `repository` and `rust_version`, and the words of `keywords` and
+    /// `categories` with commas between them, where present.
     pub(crate) fields: Vec<(String, String)>,
     /// The names of its features.
     pub(crate) features: Vec<String>,
@@ -128,10 +129,14 @@ impl Package {
         let manifest = PathBuf::from(text_of(package, "manifest_path"));
         let manifest = manifest.strip_prefix(root)?.to_string_lossy().replace('\\', "/");
         let targets = items(package, "targets");
-        let fields = ["version", "license", "readme", "description", "repository", "rust_version"]
+        let single = ["version", "license", "readme", "description", "repository", "rust_version"]
             .into_iter()
-            .filter_map(|field| Some((field.to_owned(), package[field].as_str()?.to_owned())))
-            .collect();
+            .filter_map(|field| Some((field.to_owned(), package[field].as_str()?.to_owned())));
+        let several = ["keywords", "categories"]
+            .into_iter()
+            .map(|field| (field.to_owned(), texts(package, field).join(",")))
+            .filter(|(_, words)| !words.is_empty());
+        let fields = single.chain(several).collect();
         Ok(Self {
             name: text_of(package, "name"),
             manifest,
@@ -244,6 +249,7 @@ mod tests {
             "workspace_root": "/p", "target_directory": "/p/target",
             "packages": [{
                 "name": "b", "manifest_path": "/p/crates/b/Cargo.toml", "publish": null, "license": "MIT", "readme": null,
+                "keywords": ["x", "y"], "categories": [],
                 "targets": [{"kind": ["lib"]}, {"kind": ["test"]}],
                 "features": {"default": ["x"], "x": []},
                 "dependencies": [
@@ -258,6 +264,7 @@ mod tests {
         assert_eq!((a.name.as_str(), a.published, a.library), ("a", false, false));
         assert_eq!((b.directory(), b.published, b.library), ("crates/b", true, true));
         assert_eq!((b.field("license"), b.field("readme")), (Some("MIT"), None));
+        assert_eq!((b.field("keywords"), b.field("categories")), (Some("x,y"), None));
         assert_eq!(b.features, ["default", "x"]);
         let [normal, dev] = b.dependencies.as_slice() else { panic!("two dependencies") };
         assert_eq!(

@@ -1,4 +1,4 @@
-//! What every crate must have beside its code: a README, a changelog, a line in `crates/README.md`.
+//! What every crate must have beside its code: a README, a changelog, the licences, an example, a line in `crates/README.md`.
 
 use super::layers::LAYERS;
 use super::{Finding, finding, text_at};
@@ -9,6 +9,9 @@ const INDEX: &str = "crates/README.md";
 
 /// A README with fewer lines than this says nothing.
 const README_LINES: usize = 8;
+
+/// Each crate carries their texts into its package, as links to those of the root.
+const LICENCES: [&str; 2] = ["LICENSE-MIT", "LICENSE-APACHE"];
 
 /// Checks the papers of every crate.
 pub(super) fn check(packages: &[Package], sources: &[Source]) -> Vec<Finding> {
@@ -33,6 +36,29 @@ pub(super) fn check(packages: &[Package], sources: &[Source]) -> Vec<Finding> {
                 1,
                 "no changelog with a section `## [Unreleased]`",
                 "write one in the form of Keep a Changelog",
+            ));
+        }
+        for licence in LICENCES.iter().filter(|_| package.published) {
+            let path = format!("{directory}/{licence}");
+            let text = text_at(sources, &path);
+            if text.is_empty() || text != text_at(sources, licence) {
+                findings.push(finding(
+                    &path,
+                    1,
+                    "not the text of the licence in the root",
+                    format!("ln -s ../../{licence} {path}"),
+                ));
+            }
+        }
+        let examples = format!("{directory}/examples/");
+        let is_example =
+            |source: &Source| source.path.starts_with(&examples) && source.has_extension("rs");
+        if package.published && package.library && !sources.iter().any(is_example) {
+            findings.push(finding(
+                &package.manifest,
+                1,
+                "no example",
+                "add a program in `examples/` that shows what the crate is for",
             ));
         }
     }
@@ -104,6 +130,11 @@ mod tests {
         let files = [
             ("crates/innerve-bash/README.md", README),
             ("crates/innerve-bash/CHANGELOG.md", "# Changelog\n\n## [Unreleased]\n"),
+            ("crates/innerve-bash/LICENSE-MIT", "Permission"),
+            ("crates/innerve-bash/LICENSE-APACHE", "Version 2.0"),
+            ("crates/innerve-bash/examples/one.rs", "fn main() {}"),
+            ("LICENSE-MIT", "Permission"),
+            ("LICENSE-APACHE", "Version 2.0"),
             (INDEX, "| crate |\n|---|\n| [`innerve-bash`](innerve-bash) | reads bash |\n"),
         ];
         assert_eq!(complaints(&["innerve-bash"], &files), Vec::<String>::new());
@@ -113,10 +144,13 @@ mod tests {
     fn each_missing_paper_is_named() {
         let found =
             complaints(&["innerve-bash"], &[("crates/innerve-bash/README.md", "# innerve-bash\n")]);
-        assert_eq!(found.len(), 3, "{found:#?}");
+        assert_eq!(found.len(), 6, "{found:#?}");
         assert!(found[0].starts_with("crates/innerve-bash/README.md:1: the README has 1 lines"));
         assert!(found[1].starts_with("crates/innerve-bash/CHANGELOG.md:1: no changelog"));
-        assert!(found[2].starts_with("crates/README.md:1: `innerve-bash` has 0 rows"));
+        assert!(found[2].ends_with("; ln -s ../../LICENSE-MIT crates/innerve-bash/LICENSE-MIT"));
+        assert!(found[3].starts_with("crates/innerve-bash/LICENSE-APACHE:1: not the text"));
+        assert!(found[4].starts_with("crates/innerve-bash/Cargo.toml:1: no example"));
+        assert!(found[5].starts_with("crates/README.md:1: `innerve-bash` has 0 rows"));
     }
 
     #[test]

@@ -6,6 +6,12 @@ use crate::workspace::{Dependency, Kind, Package, Source};
 /// The licence of everything here.
 const LICENCE: &str = "MIT OR Apache-2.0";
 
+/// What a registry takes of keywords (the Cargo book, "The Manifest Format").
+const KEYWORDS: usize = 5;
+const KEYWORD_LENGTH: usize = 20;
+/// How docs.rs is told what to show.
+const DOCS: &str = "[package.metadata.docs.rs]\nall-features = true\n";
+
 /// Dependencies that no source names, each with the reason: (crate, dependency, reason).
 const UNNAMED: &[(&str, &str, &str)] = &[];
 
@@ -46,10 +52,28 @@ fn check_one(package: &Package, sources: &[Source]) -> Vec<Finding> {
                 "rename the directory",
             );
         }
-        for field in ["readme", "description", "repository"] {
+        for field in ["readme", "description", "repository", "keywords", "categories"] {
             if package.published && package.field(field).is_none() {
                 report(1, format!("no `{field}`"), "a published crate needs it");
             }
+        }
+        let keywords: Vec<&str> =
+            package.field("keywords").unwrap_or_default().split(',').collect();
+        let line = line_where(text, |line| line.starts_with("keywords"));
+        if keywords.len() > KEYWORDS || keywords.iter().any(|word| word.len() > KEYWORD_LENGTH) {
+            report(
+                line,
+                "more keywords, or longer ones, than a registry takes".to_owned(),
+                "at most five of at most twenty letters",
+            );
+        }
+        let has_own = package.features.iter().any(|feature| feature != "default");
+        if package.published && package.library && has_own && !text.contains(DOCS) {
+            report(
+                1,
+                "its documentation would show the default features only".to_owned(),
+                "add `[package.metadata.docs.rs]` with `all-features = true`",
+            );
         }
     } else if package.published {
         report(1, format!("`{}` could be published", package.name), "write `publish = false`");
@@ -152,6 +176,8 @@ mod tests {
             ("readme", "README.md"),
             ("description", "d"),
             ("repository", "r"),
+            ("keywords", "k"),
+            ("categories", "c"),
         ] {
             package.fields.push((field.to_owned(), value.to_owned()));
         }
@@ -186,8 +212,36 @@ mod tests {
             Package::named("innerve-x"),
             GOOD,
             "",
-            &["licence", "rust-version", "`readme`", "`description`", "`repository`"],
+            &[
+                "licence",
+                "rust-version",
+                "`readme`",
+                "`description`",
+                "`repository`",
+                "`keywords`",
+                "`categories`",
+            ],
         );
+    }
+
+    #[test]
+    fn keywords_are_few_and_short() {
+        for words in ["a,b,c,d,e,f", "a-word-of-more-than-twenty-letters"] {
+            let mut package = whole("innerve-x");
+            package.fields.retain(|(field, _)| field != "keywords");
+            package.fields.push(("keywords".to_owned(), words.to_owned()));
+            check(package, GOOD, "use serde::Serialize;", &["more keywords"]);
+        }
+    }
+
+    #[test]
+    fn documentation_shows_all_features() {
+        let package = || Package {
+            features: vec!["default".to_owned(), "x".to_owned()],
+            ..whole("innerve-x")
+        };
+        check(package(), "[lints]\n", "", &["default features only"]);
+        check(package(), &format!("{DOCS}\n[lints]\n"), "", &[]);
     }
 
     #[test]

@@ -4,8 +4,11 @@ mod against;
 mod analyze;
 mod figure;
 mod grep;
+mod peers;
+mod server;
 mod subject;
 mod turns;
+mod wire;
 
 use std::fs;
 use std::path::PathBuf;

@@ -192,6 +192,26 @@ pub(crate) struct SessionArguments {
     /// With --continue or --resume: goes on in a copy and leaves the session as it is.
     #[arg(long)]
     pub(crate) fork: bool,
+    #[command(flatten)]
+    pub(crate) list: ListArguments,
+}
+
+/// How agents keep account of what is to be done.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct ListArguments {
+    /// The list of what is to be done: one that all agents share and that lasts as long as the session (TaskCreate and its
+    /// kin), or each agent's own (TodoWrite); default: shared in a chat and where the session has such a list, else own.
+    #[arg(long, env = "INNERVE_TASK_LIST", value_enum, value_name = "KIND")]
+    pub(crate) task_list: Option<ListKind>,
+}
+
+/// Whose list of what is to be done it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ListKind {
+    /// All agents share it.
+    Shared,
+    /// Each agent has its own.
+    Own,
 }
 
 #[derive(Debug, Args)]
@@ -296,6 +316,8 @@ pub(crate) struct ToolsArguments {
     /// Prints the definitions as they are sent to a model.
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) list: ListArguments,
     #[command(flatten)]
     pub(crate) policy: PolicyArguments,
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use crate::args::ToolsArguments;
+use crate::args::{ListKind, ToolsArguments};
 use crate::exit::{Exit, Failure};
 use crate::output::{self, broken_pipe_is_success};
 use crate::provider;
@@ -11,7 +11,8 @@ use crate::wire::Workplace;
 /// Runs the verb.
 pub(crate) fn tools(arguments: &ToolsArguments) -> Result<Exit, Failure> {
     let workplace = Workplace::find(&arguments.policy)?;
-    let pool = workplace.pool_offering(provider::from_environment().as_ref());
+    let list = arguments.list.task_list.unwrap_or(ListKind::Own);
+    let pool = workplace.pool_offering(list, provider::from_environment().as_ref());
     if arguments.json {
         return broken_pipe_is_success(output::print_json(&pool.definitions()));
     }

@@ -6,6 +6,7 @@ mod hidden;
 mod ledger;
 mod mode;
 mod notify;
+mod offer;
 mod reload;
 pub(crate) mod sandbox;
 mod servers;
@@ -193,22 +194,6 @@ impl Workplace {
         Ok(())
     }
 
-    /// The tools as they would be offered, for listings and for checking inputs.
-    pub(crate) fn pool_for_show(&self) -> ToolPool {
-        self.pool_offering(None)
-    }
-
-    /// The tools as they would be offered to a model, if it is known which.
-    pub(crate) fn pool_offering(&self, chosen: Option<&Chosen>) -> ToolPool {
-        let policy = Arc::new(self.policy.clone());
-        let mut tools = self.tools(self.sessions.join("none"), Reading::Tracked, policy);
-        if let Some(chosen) = chosen {
-            tools = tools.with_model(chosen, &Arc::default());
-        }
-        let pool = tools.pool_without_agents(&self.tasks);
-        ToolPool::assemble(pool, |name| self.policy.rules.removes_tool(name))
-    }
-
     /// What a session is built from; `id` is that of a session that goes on.
     pub(crate) fn session(
         &self,
@@ -257,27 +242,17 @@ impl Workplace {
             notify::notifying(pipeline, &policy, &session_id)
         };
         let pipeline = self.with_prompt_tool(pipeline, &tools, &policy)?;
-        Ok(SessionEnv {
-            session_id,
-            agent_id: None,
-            depth: 0,
-            config: Arc::new(config),
-            model: chosen.model,
-            pipeline,
-            policy,
-            tools,
-            tasks: Arc::clone(&self.tasks) as _,
-            task_list: None,
-            journal: Some(journal),
-            worktrees: Some(Arc::new(tools::worktrees())),
-            classifier,
-            denials: Arc::default(),
-            spending,
-            running_agents: Arc::default(),
-            cancellation: self.cancellation.clone(),
-            new_id: Arc::new(random_id),
-            folder,
-        })
+        let task_list = offer::task_list(arguments.list.task_list, &folder);
+        let mut env =
+            SessionEnv::new(session_id, folder, config, chosen.model, pipeline, policy, tools);
+        env.tasks = Arc::clone(&self.tasks) as _;
+        env.task_list = task_list;
+        env.journal = Some(journal);
+        env.worktrees = Some(Arc::new(tools::worktrees()));
+        env.classifier = classifier;
+        env.spending = spending;
+        env.cancellation = self.cancellation.clone();
+        Ok(env)
     }
 
     /// A pipeline for one call that no model made. The person who makes it has seen the files it names.

@@ -1,7 +1,4 @@
-//! Work in the background, pages of the web, worktrees: through the whole program.
-
-use std::io::Read as _;
-use std::net::TcpListener;
+//! Work in the background and worktrees: through the whole program.
 
 use innerve_tests::{Wire, World, reply};
 use serde_json::json;
@@ -28,58 +25,6 @@ fn claude_code_2_1_161_each_of_several_calls_has_its_own_result() {
     assert!(results[0].starts_with("Exit code 1"), "{results:?}");
     assert_eq!(results[1].trim(), "ok");
     assert_eq!(results[2], "1\ttext\n");
-}
-
-#[test]
-fn a_model_cannot_fetch_from_this_machine() {
-    let world = World::new();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.set_nonblocking(true).unwrap();
-    let url = format!("http://{}/secret", listener.local_addr().unwrap());
-    let model = world.model(
-        Wire::Anthropic,
-        [reply().uses("WebFetch", json!({ "url": url, "prompt": "what?" })), reply().text("No.")],
-    );
-    world.innerve(["run", "fetch", "--allow", "WebFetch"]).model(&model).run().exits(0);
-    let result = model.request(1).result_texts().remove(0);
-    assert!(result.contains("private, local or reserved"), "{result}");
-    assert!(listener.accept().is_err(), "nobody came");
-}
-
-#[test]
-fn a_search_is_there_only_with_a_server_for_it() {
-    let world = World::new();
-    let named = |extra: Option<&str>| {
-        let mut program = world.innerve(["tools", "--json"]);
-        if let Some(url) = extra {
-            program = program.env("INNERVE_SEARCH_URL", url);
-        }
-        program.run().json().as_array().unwrap().iter().any(|tool| tool["name"] == "WebSearch")
-    };
-    assert!(!named(None));
-    assert!(named(Some("http://127.0.0.1:9/")));
-    assert!(!named(Some("ftp://nowhere")));
-
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
-    let answer =
-        json!({ "results": [{ "title": "T", "url": "https://t.example/", "content": "c" }] })
-            .to_string();
-    std::thread::spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
-        let mut head = [0; 4096];
-        let _read = stream.read(&mut head).unwrap();
-        let head = format!(
-            "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
-            answer.len()
-        );
-        std::io::Write::write_all(&mut stream, format!("{head}{answer}").as_bytes()).unwrap();
-    });
-    let ended = world
-        .innerve(["call", "WebSearch", r#"{"query":"some thing"}"#, "--allow", "WebSearch"])
-        .env("INNERVE_SEARCH_URL", address)
-        .run();
-    assert!(ended.stdout().contains("1. T\n   https://t.example/"), "{}", ended.stdout());
 }
 
 #[test]

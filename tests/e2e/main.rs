@@ -30,3 +30,4 @@ mod settings;
 mod tools;
 mod tour;
 mod usage;
+mod web;

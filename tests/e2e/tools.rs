@@ -29,8 +29,8 @@ fn the_list_is_a_bare_array_of_definitions_with_unique_valid_names() {
 #[test]
 fn i12_a_model_is_sent_exactly_what_is_listed() {
     let world = World::new();
-    let listed = world.innerve(["tools", "--json"]).run().json();
     let model = world.model(Wire::Anthropic, [reply().text("Fine.")]);
+    let listed = world.innerve(["tools", "--json"]).model(&model).run().json();
     world.innerve(["run", "go"]).model(&model).run().exits(0);
     let mut sent = model.request(0).body["tools"].clone();
     for tool in sent.as_array_mut().unwrap() {
@@ -47,6 +47,7 @@ fn i12_a_model_is_sent_exactly_what_is_listed() {
     assert_eq!(names(&sent), names(&listed));
     for (sent, listed) in sent.as_array().unwrap().iter().zip(listed.as_array().unwrap()) {
         assert_eq!(sent["input_schema"], listed["input_schema"], "{}", sent["name"]);
+        assert_eq!(sent["description"], listed["description"], "{}", sent["name"]);
     }
 }
 

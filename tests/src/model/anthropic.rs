@@ -49,7 +49,7 @@ pub(super) fn write(reply: &Reply, index: usize) -> Vec<Frame> {
         "content": [], "stop_reason": null, "stop_sequence": null, "usage": usage,
     });
     let mut frames = vec![event(&json!({ "type": "message_start", "message": message }))];
-    let mut blocks = 0;
+    let (mut blocks, mut searches) = (0, 0);
     for part in &reply.parts {
         match part {
             Part::Ping => frames.push(event(&json!({ "type": "ping" }))),
@@ -65,6 +65,12 @@ pub(super) fn write(reply: &Reply, index: usize) -> Vec<Frame> {
                     .map(|piece| json!({ "type": "text_delta", "text": piece }));
                 block(&mut frames, blocks, &start, deltas);
                 frames.push(event(&json!({ "type": "content_block_stop", "index": blocks })));
+                blocks += 1;
+            }
+            Part::Block(whole) => {
+                block(&mut frames, blocks, whole, [].into_iter());
+                frames.push(event(&json!({ "type": "content_block_stop", "index": blocks })));
+                searches += usize::from(whole["type"] == "web_search_tool_result");
                 blocks += 1;
             }
             Part::ToolUse { name, input, is_whole } => {
@@ -84,9 +90,11 @@ pub(super) fn write(reply: &Reply, index: usize) -> Vec<Frame> {
     }
     let reason = reply.stop.unwrap_or(if reply.uses_tools() { "tool_use" } else { "end_turn" });
     let delta = json!({ "stop_reason": reason, "stop_sequence": null });
-    frames.push(event(
-        &json!({ "type": "message_delta", "delta": delta, "usage": { "output_tokens": 20 } }),
-    ));
+    let mut usage = json!({ "output_tokens": 20 });
+    if searches > 0 {
+        usage["server_tool_use"] = json!({ "web_search_requests": searches });
+    }
+    frames.push(event(&json!({ "type": "message_delta", "delta": delta, "usage": usage })));
     frames.push(event(&json!({ "type": "message_stop" })));
     frames
 }

@@ -93,6 +93,7 @@ pub(super) fn write(reply: &Reply, index: usize) -> Vec<Frame> {
         match part {
             // A comment, as some servers send to keep the line alive.
             Part::Ping => frames.push(Frame::Bytes(": ping\n\n".to_owned())),
+            Part::Block(block) => panic!("this interface has no such block: {block}"),
             Part::Wait(wait) => frames.push(Frame::Wait(wait.clone())),
             Part::Cut(how) => {
                 frames.push(Frame::Cut(*how));

@@ -20,6 +20,7 @@ pub struct Reply {
 pub(super) enum Part {
     Text(String),
     ToolUse { name: String, input: Value, is_whole: bool },
+    Block(Value),
     Ping,
     Wait(Wait),
     Cut(How),
@@ -76,6 +77,12 @@ impl Reply {
     #[must_use]
     pub fn begins(self, tool: &str, input: Value) -> Self {
         self.part(Part::ToolUse { name: tool.to_owned(), input, is_whole: false })
+    }
+
+    /// Says this block, which only Anthropic's interface has: what a tool of the provider's own did.
+    #[must_use]
+    pub fn block(self, block: Value) -> Self {
+        self.part(Part::Block(block))
     }
 
     /// Sends a sign of life.

@@ -5,7 +5,6 @@ use innerve_model::{ErrorClass, EventStream, Model, ModelError};
 use innerve_protocol::{
     ContentBlock, Message, Request, RetryNotice, Role, StopReason, StreamEvent, SystemBlock, Usage,
 };
-use serde_json::Map;
 
 use crate::Spending;
 
@@ -17,17 +16,9 @@ pub(crate) fn request(
     content: Vec<ContentBlock>,
     max_tokens: u32,
 ) -> Request {
-    Request {
-        model: name.to_owned(),
-        max_tokens: max_tokens.min(model.capabilities(name).max_output_tokens),
-        system: vec![system],
-        tools: Vec::new(),
-        tool_choice: None,
-        thinking: None,
-        stop_sequences: Vec::new(),
-        messages: vec![Message::new(Role::User, content).into()],
-        extra: Map::new(),
-    }
+    let max_tokens = max_tokens.min(model.capabilities(name).max_output_tokens);
+    let messages = vec![Message::new(Role::User, content).into()];
+    Request { system: vec![system], ..Request::new(name, max_tokens, messages) }
 }
 
 /// All that a model said to one request.

@@ -4,7 +4,6 @@ use innerve_protocol::{
     CacheControl, Capabilities, ContentBlock, Request, Role, SharedMessage, SystemBlock,
     ToolDefinition,
 };
-use serde_json::Map;
 
 use crate::AgentConfig;
 use crate::deferral::strip_references;
@@ -21,15 +20,9 @@ pub(crate) fn build(
 ) -> Request {
     strip_references(&mut messages, offer.pool());
     let mut request = Request {
-        model,
-        max_tokens: max_tokens.min(capabilities.max_output_tokens),
         system: config.system.iter().map(SystemBlock::new).collect(),
         tools: offer.definitions(),
-        tool_choice: None,
-        thinking: None,
-        stop_sequences: Vec::new(),
-        messages,
-        extra: Map::new(),
+        ..Request::new(model, max_tokens.min(capabilities.max_output_tokens), messages)
     };
     if capabilities.cache_control {
         mark(&mut request, offer.pool().builtin_count());

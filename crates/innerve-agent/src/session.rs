@@ -13,7 +13,7 @@ use innerve_tool::port::{SubagentSpawner, TaskListStore, TaskRegistry, ToolCatal
 use innerve_tool::{BoxFuture, CancellationToken, ToolSources};
 
 use crate::{
-    AgentClassifier, AgentConfig, Journal, RemoteTools, SharedPolicy, Spending, TaskListFile,
+    AgentClassifier, AgentConfig, Journal, RemoteTools, SharedPolicy, Spending, TaskListFile, Tasks,
 };
 
 /// Builds the tools of one agent: each agent gets fresh ones, so that what it has read is its own.
@@ -121,6 +121,39 @@ pub(crate) struct ChildSeat {
 }
 
 impl SessionEnv {
+    /// A main conversation whose log is kept in `folder`, without what is optional; fields can be set afterwards.
+    pub fn new(
+        session_id: SessionId,
+        folder: impl Into<PathBuf>,
+        config: AgentConfig,
+        model: Arc<dyn Model>,
+        pipeline: Pipeline,
+        policy: Arc<SharedPolicy>,
+        tools: Arc<dyn ToolFactory>,
+    ) -> Self {
+        Self {
+            session_id,
+            agent_id: None,
+            depth: 0,
+            folder: folder.into(),
+            config: Arc::new(config),
+            model,
+            pipeline,
+            policy,
+            tools,
+            tasks: Arc::new(Tasks::default()),
+            task_list: None,
+            worktrees: None,
+            journal: None,
+            classifier: None,
+            denials: Arc::default(),
+            spending: Arc::default(),
+            running_agents: Arc::default(),
+            cancellation: CancellationToken::new(),
+            new_id: Arc::new(random_id),
+        }
+    }
+
     /// What a sub-agent gets. Every field is named, so that a new one makes this function fail to compile until
     /// somebody has decided whether it is shared.
     pub(crate) fn child(&self, seat: ChildSeat) -> Self {

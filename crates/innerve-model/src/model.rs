@@ -40,17 +40,3 @@ impl<M: Model + ?Sized> Model for Arc<M> {
         (**self).stream(request)
     }
 }
-
-impl<M: Model + ?Sized> Model for Box<M> {
-    fn name(&self) -> &str {
-        (**self).name()
-    }
-
-    fn capabilities(&self, model: &str) -> Capabilities {
-        (**self).capabilities(model)
-    }
-
-    fn stream(&self, request: Request) -> EventStream {
-        (**self).stream(request)
-    }
-}

@@ -74,17 +74,9 @@ mod tests {
             })
         });
         let result = ToolResult::ok("t1".into(), ToolResultContent::Blocks(blocks.collect()));
-        Request {
-            model: "m".to_owned(),
-            max_tokens: 1,
-            system: Vec::new(),
-            tools: vec![tool("Read", false), tool("mcp__a", true), tool("mcp__b", true)],
-            tool_choice: None,
-            thinking: None,
-            stop_sequences: Vec::new(),
-            messages: vec![Message::new(Role::User, vec![ContentBlock::ToolResult(result)]).into()],
-            extra: Map::new(),
-        }
+        let message = Message::new(Role::User, vec![ContentBlock::ToolResult(result)]);
+        let tools = vec![tool("Read", false), tool("mcp__a", true), tool("mcp__b", true)];
+        Request { tools, ..Request::new("m", 1, vec![message.into()]) }
     }
 
     #[test]

@@ -34,6 +34,23 @@ pub struct Request {
     pub extra: Map<String, Value>,
 }
 
+impl Request {
+    /// A request without instructions and tools.
+    pub fn new(model: impl Into<String>, max_tokens: u32, messages: Vec<SharedMessage>) -> Self {
+        Self {
+            model: model.into(),
+            max_tokens,
+            system: Vec::new(),
+            tools: Vec::new(),
+            tool_choice: None,
+            thinking: None,
+            stop_sequences: Vec::new(),
+            messages,
+            extra: Map::new(),
+        }
+    }
+}
+
 /// One block of instructions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SystemBlock {

@@ -20,7 +20,7 @@ use agent_client_protocol::{
 };
 use innerve_acp::{AcpError, Host, HostedSession, Opening, serve};
 use innerve_agent::{
-    Agent, AgentConfig, PastSession, ResultFiles, RuleSaver, Seat, SessionEnv, SharedPolicy, Tasks,
+    Agent, AgentConfig, PastSession, ResultFiles, RuleSaver, Seat, SessionEnv, SharedPolicy,
     ToolFactory,
 };
 use innerve_builtins::bash::BashOptions;
@@ -140,27 +140,16 @@ impl Host for AsHost {
             .with_observer(Arc::clone(&world.steps) as _)
             .with_approver(opening.editor.approver());
         let cancellation = CancellationToken::new();
-        let env = SessionEnv {
-            session_id: innerve_protocol::SessionId::new(id),
-            agent_id: None,
-            depth: 0,
-            config: Arc::new(AgentConfig::new("any", vec!["Be brief.".to_owned()])),
-            model: Arc::new(Speaker(Arc::clone(&world.script))),
+        let mut env = SessionEnv::new(
+            innerve_protocol::SessionId::new(id),
+            &folder,
+            AgentConfig::new("any", vec!["Be brief.".to_owned()]),
+            Arc::new(Speaker(Arc::clone(&world.script))),
             pipeline,
-            policy: Arc::new(SharedPolicy::new(policy, Some(Arc::clone(&world.saved) as _))),
-            tools: Arc::new(Tools { files: opening.editor.files(Arc::new(HostFiles)), results }),
-            tasks: Arc::new(Tasks::default()),
-            task_list: None,
-            journal: None,
-            worktrees: None,
-            classifier: None,
-            denials: Arc::default(),
-            spending: Arc::default(),
-            running_agents: Arc::default(),
-            cancellation: cancellation.clone(),
-            new_id: Arc::new(innerve_agent::random_id),
-            folder: folder.clone(),
-        };
+            Arc::new(SharedPolicy::new(policy, Some(Arc::clone(&world.saved) as _))),
+            Arc::new(Tools { files: opening.editor.files(Arc::new(HostFiles)), results }),
+        );
+        env.cancellation = cancellation.clone();
         let agent = match opening.past {
             None => Agent::start(env),
             Some(_) => Agent::resume(env, PastSession::take(&folder).map_err(|e| failed(&e))?),

@@ -18,8 +18,8 @@ use innerve_pipeline::{
 use innerve_protocol::{ContentBlock, Message, Request, SessionId, ToolResultContent, validate};
 use innerve_tool::port::{Isolation, SubagentOutcome, SubagentRequest, TaskRegistry};
 use innerve_tool::{
-    BoxFuture, CallContext, CancellationToken, DynTool, InterruptBehavior, ResultLimit,
-    SessionChange, Tool, ToolError, ToolOutput, ToolSources, erase,
+    BoxFuture, CallContext, CancellationToken, DynTool, InterruptBehavior, ProgressEvent,
+    ResultLimit, SessionChange, Tool, ToolError, ToolOutput, ToolSources, erase,
 };
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
@@ -130,7 +130,7 @@ impl Tool for Scripted {
         _: Option<Preview>,
         context: CallContext<Value>,
     ) -> Result<ToolOutput<String>, ToolError> {
-        let word = |field: &str| input.get(field).and_then(Value::as_str).map(ToOwned::to_owned);
+        let word = |field: &str| word(&input, field);
         let id = word("id").unwrap_or_else(|| context.tool_use_id.to_string());
         self.board.note(format!("start {id}"));
         context.progress.report(&json!({ "id": id }));
@@ -191,7 +191,7 @@ impl Tool for AgentTool {
         _: Option<Preview>,
         context: CallContext<Value>,
     ) -> Result<ToolOutput<String>, ToolError> {
-        let word = |field: &str| input.get(field).and_then(Value::as_str).map(ToOwned::to_owned);
+        let word = |field: &str| word(&input, field);
         let request = SubagentRequest {
             description: "a task".to_owned(),
             prompt: word("prompt").unwrap_or_default(),
@@ -316,27 +316,27 @@ impl World {
     pub(crate) fn env(&self) -> SessionEnv {
         let board = Arc::clone(&self.board);
         let ids = Arc::clone(&self.ids);
-        SessionEnv {
-            session_id: SessionId::new("session"),
-            agent_id: None,
-            depth: 0,
-            folder: self.folder(),
-            config: Arc::new(self.config.clone()),
-            model: Arc::new(Speaker(Arc::clone(&self.script))),
-            pipeline: self.pipeline.clone(),
-            policy: Arc::clone(&self.policy),
-            tools: Arc::new(Factory(move |seat: &Seat| tools(&board, seat))),
-            tasks: Arc::clone(&self.tasks) as Arc<dyn TaskRegistry>,
-            task_list: None,
-            journal: None,
-            worktrees: None,
-            classifier: None,
-            denials: Arc::default(),
-            spending: Arc::default(),
-            running_agents: Arc::default(),
-            cancellation: self.cancellation.clone(),
-            new_id: Arc::new(move || format!("id{}", ids.fetch_add(1, Ordering::SeqCst))),
-        }
+        let mut env = SessionEnv::new(
+            SessionId::new("session"),
+            self.folder(),
+            self.config.clone(),
+            Arc::new(Speaker(Arc::clone(&self.script))),
+            self.pipeline.clone(),
+            Arc::clone(&self.policy),
+            Arc::new(Factory(move |seat: &Seat| tools(&board, seat))),
+        );
+        env.tasks = Arc::clone(&self.tasks) as Arc<dyn TaskRegistry>;
+        env.cancellation = self.cancellation.clone();
+        env.new_id = Arc::new(move || format!("id{}", ids.fetch_add(1, Ordering::SeqCst)));
+        env
+    }
+
+    /// Gives an agent its task and waits until a tool has noted this.
+    pub(crate) async fn begin(&self, note: &str) -> (Agent, Run) {
+        let agent = self.start();
+        let run = agent.run(vec![ContentBlock::text("Do it.")]);
+        self.board.wait_for(note).await;
+        (agent, run)
     }
 
     pub(crate) fn start(&self) -> Agent {
@@ -401,30 +401,50 @@ impl Ran {
 
     /// The calls in the order in which they ended, with the text of their results.
     pub(crate) fn ended(&self) -> Vec<(String, String)> {
-        let report = |event: &AgentEvent| match event {
+        self.picked(|event| match event {
             AgentEvent::ToolEnded(report) => {
                 Some((report.tool_use_id.to_string(), report.text.clone()))
             }
             _ => None,
-        };
-        self.events.iter().filter_map(report).collect()
+        })
+    }
+
+    pub(crate) fn progress(&self) -> Vec<ProgressEvent> {
+        self.picked(|event| match event {
+            AgentEvent::Progress(progress) => Some(progress.clone()),
+            _ => None,
+        })
     }
 
     pub(crate) fn warnings(&self) -> Vec<String> {
-        let warning = |event: &AgentEvent| match event {
+        self.picked(|event| match event {
             AgentEvent::Warning(text) => Some(text.clone()),
             _ => None,
-        };
-        self.events.iter().filter_map(warning).collect()
+        })
     }
 
     pub(crate) fn transitions(&self) -> Vec<innerve_agent::Transition> {
-        let transition = |event: &AgentEvent| match event {
+        self.picked(|event| match event {
             AgentEvent::Continuing(transition) => Some(*transition),
             _ => None,
-        };
-        self.events.iter().filter_map(transition).collect()
+        })
     }
+
+    fn picked<T>(&self, pick: impl Fn(&AgentEvent) -> Option<T>) -> Vec<T> {
+        self.events.iter().filter_map(pick).collect()
+    }
+}
+
+/// Lets everything run that can.
+pub(crate) async fn idle() {
+    for _ in 0..50 {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// A string field of an input.
+pub(crate) fn word(input: &Map<String, Value>, field: &str) -> Option<String> {
+    input.get(field).and_then(Value::as_str).map(ToOwned::to_owned)
 }
 
 /// Reads a run to its end.

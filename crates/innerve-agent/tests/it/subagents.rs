@@ -29,6 +29,16 @@ fn family(input: Value, child: Vec<Vec<Say>>) -> Arc<Script> {
     ])
 }
 
+/// Waits until the first task is no longer running.
+async fn task_ended(world: &World) {
+    let ended = async {
+        while world.tasks.list()[0].state == TaskState::Running {
+            tokio::task::yield_now().await;
+        }
+    };
+    assert!(tokio::time::timeout(LONG, ended).await.is_ok(), "it runs on");
+}
+
 /// What the parent was told of its child.
 async fn told(script: &Arc<Script>) -> (World, String) {
     let world = World::new(script);
@@ -72,14 +82,7 @@ async fn a_child_s_events_say_whose_they_are() {
         vec![response([call("a", "Read", json!({}))]), answer("Found it.")],
     );
     let ran = World::new(&script).run("main task").await;
-    let told: Vec<_> = ran
-        .events
-        .iter()
-        .filter_map(|event| match event {
-            AgentEvent::Progress(progress) => Some(progress.clone()),
-            _ => None,
-        })
-        .collect();
+    let told = ran.progress();
     let kinds: Vec<&str> =
         told.iter().map(|it| it.data["kind"].as_str().unwrap_or("own")).collect();
     assert_eq!(kinds, ["tool_started", "own", "tool_ended"]);
@@ -213,37 +216,23 @@ async fn i7_stopping_the_parent_stops_the_child() {
 
 #[tokio::test]
 async fn a_background_child_is_a_task_that_outlives_the_run_and_completes() {
-    let script = Script::with_lanes([
-        (
-            "main",
-            vec![
-                response([agent_call("p", json!({ "prompt": "child", "background": true }))]),
-                answer("Launched."),
-            ],
-        ),
-        (
-            "child",
-            vec![
-                response([call("a", "Read", json!({ "id": "inner", "gate": "later" }))]),
-                answer("Found."),
-            ],
-        ),
-    ]);
+    let script = family(
+        json!({ "prompt": "child", "background": true }),
+        vec![
+            response([call("a", "Read", json!({ "id": "inner", "gate": "later" }))]),
+            answer("Found."),
+        ],
+    );
     let world = World::new(&script);
     let agent = world.start();
     // The run's stream ends although the child still holds the other end of it.
     let ran = finish(agent.run(vec![ContentBlock::text("main task")])).await;
-    assert_eq!(ran.summary.result, "Launched.");
+    assert_eq!(ran.summary.result, "end");
     let task = world.tasks.list()[0].clone();
     assert_eq!(task.state, TaskState::Running);
     world.board.wait_for("start inner").await;
     world.board.open("later");
-    let ended = async {
-        while world.tasks.get(&task.id).unwrap().state == TaskState::Running {
-            tokio::task::yield_now().await;
-        }
-    };
-    assert!(tokio::time::timeout(LONG, ended).await.is_ok());
+    task_ended(&world).await;
     assert_eq!(world.tasks.get(&task.id).unwrap().state, TaskState::Completed("Found.".to_owned()));
     assert_eq!(world.tasks.take_news().len(), 1);
     script.check();
@@ -252,19 +241,10 @@ async fn a_background_child_is_a_task_that_outlives_the_run_and_completes() {
 #[tokio::test]
 async fn a_background_child_ends_by_its_task_and_with_the_session() {
     for by_task in [true, false] {
-        let script = Script::with_lanes([
-            (
-                "main",
-                vec![
-                    response([agent_call("p", json!({ "prompt": "child", "background": true }))]),
-                    answer("Launched."),
-                ],
-            ),
-            (
-                "child",
-                vec![response([call("a", "Read", json!({ "id": "inner", "gate": "never" }))])],
-            ),
-        ]);
+        let script = family(
+            json!({ "prompt": "child", "background": true }),
+            vec![response([call("a", "Read", json!({ "id": "inner", "gate": "never" }))])],
+        );
         let world = World::new(&script);
         let agent = world.start();
         finish(agent.run(vec![ContentBlock::text("main task")])).await;
@@ -276,12 +256,7 @@ async fn a_background_child_ends_by_its_task_and_with_the_session() {
             world.cancellation.cancel();
         }
         world.board.wait_for("stopped inner").await;
-        let ended = async {
-            while world.tasks.get(&task.id).unwrap().state == TaskState::Running {
-                tokio::task::yield_now().await;
-            }
-        };
-        assert!(tokio::time::timeout(LONG, ended).await.is_ok());
+        task_ended(&world).await;
         assert_eq!(world.tasks.get(&task.id).unwrap().state, TaskState::Killed);
     }
 }
@@ -431,12 +406,7 @@ async fn the_model_is_told_once_that_work_in_the_background_has_ended() {
     let agent = world.start();
     let run = agent.run(vec![ContentBlock::text("main task")]);
     world.board.wait_for("start q").await;
-    let ended = async {
-        while world.tasks.list()[0].state == TaskState::Running {
-            tokio::task::yield_now().await;
-        }
-    };
-    assert!(tokio::time::timeout(LONG, ended).await.is_ok());
+    task_ended(&world).await;
     world.board.open("later");
     finish(run).await;
     script.check();

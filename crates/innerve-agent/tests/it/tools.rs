@@ -8,7 +8,7 @@ use innerve_pipeline::{Answer, HookDecision, HookOutcome, Outcome};
 use innerve_protocol::{ContentBlock, StopReason};
 use serde_json::{Value, json};
 
-use crate::kit::{World, check_transcript, finish, ids, last_results, results, texts};
+use crate::kit::{World, check_transcript, finish, idle, ids, last_results, results, texts};
 use crate::script::{Say, Script, answer, broken_call, call, cut, fail, response, stop, text};
 
 /// Calls of a response: tool and input, with the ids `a`, `b`, …
@@ -70,10 +70,8 @@ async fn safe_calls_run_side_by_side() {
     ];
     let script = Script::new(vec![response([calls(&parts)]), answer("end")]);
     let world = World::new(&script);
-    let agent = world.start();
-    let run = agent.run(vec![ContentBlock::text("Do it.")]);
+    let (_agent, run) = world.begin("start c").await;
     // None of them can have ended yet: one after the other they would hang here.
-    world.board.wait_for("start c").await;
     for gate in ["a", "b", "c"] {
         world.board.open(gate);
     }
@@ -87,9 +85,7 @@ async fn f50_at_most_ten_run_at_once() {
         (0..15).map(|number| ("Read", json!({ "gate": format!("{number}") }))).collect();
     let script = Script::new(vec![response([calls(&parts)]), answer("end")]);
     let world = World::new(&script);
-    let agent = world.start();
-    let run = agent.run(vec![ContentBlock::text("Do it.")]);
-    world.board.wait_for("start j").await;
+    let (_agent, run) = world.begin("start j").await;
     for number in 0..15 {
         world.board.open(&format!("{number}"));
     }
@@ -132,12 +128,8 @@ async fn f54_a_safe_call_behind_a_waiting_unsafe_one_waits_too() {
         answer("end"),
     ]);
     let world = World::new(&script);
-    let agent = world.start();
-    let run = agent.run(vec![ContentBlock::text("Do it.")]);
-    world.board.wait_for("start a").await;
-    for _ in 0..50 {
-        tokio::task::yield_now().await;
-    }
+    let (_agent, run) = world.begin("start a").await;
+    idle().await;
     assert_eq!(world.board.notes(), ["start a"]);
     world.board.open("read");
     finish(run).await;
@@ -281,9 +273,7 @@ async fn f56_where_it_is_switched_on_a_command_that_fails_cancels_what_runs_besi
         let script = Script::new(vec![response([calls(parts)]), answer("end")]);
         let mut world = World::new(&script);
         world.config.bash_failure_cancels = true;
-        let agent = world.start();
-        let run = agent.run(vec![ContentBlock::text("Do it.")]);
-        world.board.wait_for("start a").await;
+        let (agent, run) = world.begin("start a").await;
         world.board.wait_for("start b").await;
         for gate in gates {
             world.board.open(gate);
@@ -320,9 +310,7 @@ async fn f56_where_it_is_switched_on_a_command_that_fails_cancels_what_runs_besi
         answer("end"),
     ]);
     let world = World::new(&script);
-    let agent = world.start();
-    let run = agent.run(vec![ContentBlock::text("Do it.")]);
-    world.board.wait_for("start b").await;
+    let (_agent, run) = world.begin("start b").await;
     world.board.open("b");
     world.board.wait_for("end b").await;
     world.board.open("a");
@@ -447,9 +435,7 @@ async fn an_abort_while_the_model_writes_and_a_tool_runs_answers_the_call() {
         vec![Say::Hang],
     ])]);
     let world = World::new(&script);
-    let agent = world.start();
-    let run = agent.run(vec![ContentBlock::text("Do it.")]);
-    world.board.wait_for("start a").await;
+    let (agent, run) = world.begin("start a").await;
     run.cancel();
     let ran = finish(run).await;
     assert_eq!(ran.reason(), TerminalReason::AbortedTools);
@@ -464,9 +450,7 @@ async fn an_abort_ends_a_tool_that_does_not_listen() {
     let script =
         Script::new(vec![response([call("a", "Edit", json!({ "gate": "never", "deaf": true }))])]);
     let world = World::new(&script);
-    let agent = world.start();
-    let run = agent.run(vec![ContentBlock::text("Do it.")]);
-    world.board.wait_for("start a").await;
+    let (agent, run) = world.begin("start a").await;
     run.cancel();
     assert_eq!(finish(run).await.reason(), TerminalReason::AbortedTools);
     check_transcript(&agent).await;
@@ -483,12 +467,8 @@ async fn a_broken_stream_lets_its_running_tools_finish() {
         answer("end"),
     ]);
     let world = World::new(&script);
-    let agent = world.start();
-    let run = agent.run(vec![ContentBlock::text("Do it.")]);
-    world.board.wait_for("start a").await;
-    for _ in 0..50 {
-        tokio::task::yield_now().await;
-    }
+    let (_agent, run) = world.begin("start a").await;
+    idle().await;
     world.board.open("late");
     finish(run).await;
     let sent = last_results(&script.request(1));
@@ -502,14 +482,7 @@ async fn a_broken_stream_lets_its_running_tools_finish() {
 #[tokio::test]
 async fn progress_is_told_and_never_sent() {
     let (world, ran) = round(&[("Read", json!({ "id": "far" }))]).await;
-    let told: Vec<_> = ran
-        .events
-        .iter()
-        .filter_map(|event| match event {
-            AgentEvent::Progress(progress) => Some(progress.clone()),
-            _ => None,
-        })
-        .collect();
+    let told = ran.progress();
     assert_eq!(told.len(), 1);
     assert_eq!((told[0].tool_use_id.as_str(), told[0].parent_tool_use_id.as_ref()), ("a", None));
     assert!(

@@ -128,22 +128,12 @@ fn write(body: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) -> Result<(), se
 #[cfg(test)]
 mod tests {
     use innerve_protocol::{Role, ToolResult, ToolUse};
-    use serde_json::{Map, Value, json};
+    use serde_json::{Value, json};
 
     use super::*;
 
     fn request(messages: &[SharedMessage]) -> Request {
-        Request {
-            model: "local".to_owned(),
-            max_tokens: 100,
-            system: Vec::new(),
-            tools: Vec::new(),
-            tool_choice: None,
-            thinking: None,
-            stop_sequences: Vec::new(),
-            messages: messages.to_vec(),
-            extra: Map::new(),
-        }
+        Request::new("local", 100, messages.to_vec())
     }
 
     fn round(number: usize) -> [SharedMessage; 2] {

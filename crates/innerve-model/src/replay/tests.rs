@@ -27,17 +27,8 @@ fn says(text: &str) -> Value {
 }
 
 fn request(system: &str, messages: Vec<Message>) -> Request {
-    Request {
-        model: "m".to_owned(),
-        max_tokens: 100,
-        system: vec![SystemBlock::new(system)],
-        tools: Vec::new(),
-        tool_choice: None,
-        thinking: None,
-        stop_sequences: Vec::new(),
-        messages: messages.into_iter().map(Into::into).collect(),
-        extra: Map::new(),
-    }
+    let system = vec![SystemBlock::new(system)];
+    Request { system, ..Request::new("m", 100, messages.into_iter().map(Into::into).collect()) }
 }
 
 fn asks(text: &str) -> Request {

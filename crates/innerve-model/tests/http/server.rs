@@ -9,7 +9,7 @@ use innerve_model::{EventStream, ModelError};
 use innerve_protocol::{
     ContentBlock, Message, Request, Role, StreamEvent, ToolResult, ToolUse, validate,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -440,17 +440,7 @@ pub(crate) fn chat_response(blocks: &[Value], finish_reason: &str) -> String {
 }
 
 pub(crate) fn request(messages: Vec<Message>) -> Request {
-    Request {
-        model: "m".to_owned(),
-        max_tokens: 8000,
-        system: Vec::new(),
-        tools: Vec::new(),
-        tool_choice: None,
-        thinking: None,
-        stop_sequences: Vec::new(),
-        messages: messages.into_iter().map(Into::into).collect(),
-        extra: Map::new(),
-    }
+    Request::new("m", 8000, messages.into_iter().map(Into::into).collect())
 }
 
 pub(crate) fn asks(text: &str) -> Request {

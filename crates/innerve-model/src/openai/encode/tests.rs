@@ -6,17 +6,7 @@ use serde_json::json;
 use super::*;
 
 fn request(messages: Vec<Message>) -> Request {
-    Request {
-        model: "m".to_owned(),
-        max_tokens: 100,
-        system: Vec::new(),
-        tools: Vec::new(),
-        tool_choice: None,
-        thinking: None,
-        stop_sequences: Vec::new(),
-        messages: messages.into_iter().map(Into::into).collect(),
-        extra: Map::new(),
-    }
+    Request::new("m", 100, messages.into_iter().map(Into::into).collect())
 }
 
 /// The whole body as a server reads it.

@@ -49,6 +49,11 @@ pub(super) fn compare(
     let text =
         fs::read_to_string(&json).map_err(|error| format!("{commit} gave no figures: {error}"))?;
     let before = figure::from_json(&serde_json::from_str::<Value>(&text)?)?;
+    if before.is_empty() {
+        return Err(
+            format!("nothing could be measured in {commit}; its own messages are above").into()
+        );
+    }
     println!("{}", beside(&before, today));
     Ok(Done::Passed)
 }

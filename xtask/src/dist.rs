@@ -20,7 +20,15 @@ const PACKAGE: &str = "innerve-cli";
 pub(crate) fn run(shell: &Shell, workspace: &Workspace, steps: &mut Steps) {
     let mut built = false;
     steps.run("dist: build", || {
-        let _flags = shell.push_env("RUSTFLAGS", flags(workspace)?);
+        let sources = registry()?;
+        let directories = [(&sources, "crates"), (&workspace.root, "innerve")];
+        let renamed = |variable: &str, option: &str| {
+            let set = std::env::var(variable).unwrap_or_default();
+            shell.push_env(variable, with_renamed(&set, option, &directories))
+        };
+        let _rust = renamed("RUSTFLAGS", "--remap-path-prefix");
+        // Only gcc and clang know it.
+        let _c = cfg!(unix).then(|| renamed("CFLAGS", "-ffile-prefix-map"));
         plain(cmd!(shell, "cargo build --locked --profile dist --package {PACKAGE} --bin innerve"))
             .run()?;
         built = true;
@@ -42,20 +50,19 @@ pub(crate) fn run(shell: &Shell, workspace: &Workspace, steps: &mut Steps) {
     }
 }
 
-/// The flags that are set, and those that keep the directories of whoever builds out of the program.
-fn flags(workspace: &Workspace) -> Result<String> {
+/// Where the sources of other people's crates are unpacked.
+fn registry() -> Result<PathBuf> {
     let home = std::env::var_os("CARGO_HOME")
         .map(PathBuf::from)
         .or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".cargo")));
-    let home = home.ok_or("neither CARGO_HOME nor HOME is set")?;
-    let set = std::env::var("RUSTFLAGS").unwrap_or_default();
-    Ok(with_remapped(&set, &[(&home.join("registry/src"), "crates"), (&workspace.root, "innerve")]))
+    Ok(home.ok_or("neither CARGO_HOME nor HOME is set")?.join("registry/src"))
 }
 
-fn with_remapped(set: &str, directories: &[(&PathBuf, &str)]) -> String {
+/// The flags that are set, and those that keep the directories of whoever builds out of the program.
+fn with_renamed(set: &str, option: &str, directories: &[(&PathBuf, &str)]) -> String {
     let mut flags = set.to_owned();
     for (directory, name) in directories {
-        flags.push_str(&format!(" --remap-path-prefix={}={name}", directory.display()));
+        flags.push_str(&format!(" {option}={}={name}", directory.display()));
     }
     flags.trim().to_owned()
 }
@@ -127,8 +134,9 @@ mod tests {
     fn directories_of_the_builder_are_renamed_beside_the_flags_that_are_set() {
         let (home, root) = (PathBuf::from("/h/.cargo/registry/src"), PathBuf::from("/p"));
         assert_eq!(
-            with_remapped("-C opt-level=2", &[(&home, "crates"), (&root, "innerve")]),
-            "-C opt-level=2 --remap-path-prefix=/h/.cargo/registry/src=crates --remap-path-prefix=/p=innerve"
+            with_renamed("-O2", "--remap", &[(&home, "crates"), (&root, "innerve")]),
+            "-O2 --remap=/h/.cargo/registry/src=crates --remap=/p=innerve"
         );
+        assert_eq!(with_renamed("", "--remap", &[(&root, "p")]), "--remap=/p=p");
     }
 }

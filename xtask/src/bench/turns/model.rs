@@ -49,7 +49,8 @@ impl Script for Told {
 
 /// The calls one after the other, then words until the first of them could be done.
 fn calls() -> Vec<Piece> {
-    let input = json!({ "command": format!("sleep {}", CALL.as_secs_f64()) });
+    // A lone `sleep` is a pause that the model wants: it does not run beside others.
+    let input = json!({ "command": format!("sleep {} && cat notes.txt", CALL.as_secs_f64()) });
     let block = |index| tool_use(index, &format!("toolu_bench_{index}"), "Bash", &input);
     let mut pieces = vec![Piece::at_once(message_start(1) + &block(0))];
     pieces.extend((1..CALLS).map(|index| Piece { after: APART, text: block(index) }));

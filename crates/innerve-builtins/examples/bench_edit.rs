@@ -23,7 +23,7 @@ use innerve_tool::Tool as _;
 
 /// The sizes, how often a file of each is edited, and the most that an edit may take, as a multiple of the floor.
 const SIZES: [(&str, u64, usize, f64); 3] =
-    [("20 kB", 20_000, 51, 2.0), ("1 MB", 1_000_000, 21, 4.0), ("100 MB", 100_000_000, 3, 8.0)];
+    [("20 kB", 20_000, 51, 2.5), ("1 MB", 1_000_000, 21, 12.0), ("100 MB", 100_000_000, 3, 12.0)];
 /// Edits that are made at once.
 const AT_ONCE: u64 = 16;
 /// How often.

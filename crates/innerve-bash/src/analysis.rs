@@ -4,6 +4,7 @@ use crate::{Class, Command, EffectSet, OpaqueReason, Span};
 
 /// What bash would run.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "what is not looked at may do anything"]
 pub enum Analysis {
     /// Every simple command that bash may run, outer and inner, in the order in which they stand.
     Commands(Commands),

@@ -41,6 +41,7 @@ pub struct Spooled<'a> {
 
 /// A result that fits.
 #[derive(Clone, Debug, PartialEq)]
+#[must_use = "the result that fits is in it"]
 pub struct Fitted {
     /// What the model sees.
     pub content: ToolResultContent,

@@ -36,6 +36,7 @@ pub trait ToolCaller: Send + Sync {
 
 /// What a prompt or agent hook asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Question<'a> {
     /// The event.
     pub event: EventName,
@@ -60,6 +61,7 @@ pub struct Answer {
 
 /// What an `mcp_tool` hook calls.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ToolRequest<'a> {
     /// The server, by its name in the settings.
     pub server: &'a str,

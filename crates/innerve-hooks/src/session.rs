@@ -40,6 +40,7 @@ pub enum Deferral {
 
 /// One run of a hook, as who watches is told of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HookRun<'a> {
     /// The event.
     pub event: EventName,

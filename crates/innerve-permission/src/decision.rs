@@ -41,6 +41,7 @@ pub enum ClassifierWord {
 
 /// A decision with everything that led to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "a decision counts only where it is obeyed"]
 pub struct Resolution {
     /// What was decided.
     pub verdict: Verdict,
@@ -128,6 +129,7 @@ pub enum ReasonKind {
 
 /// The decision on one part of a shell command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct PartResolution {
     /// The part's text.
     pub text: String,
@@ -139,6 +141,7 @@ pub struct PartResolution {
 
 /// One link of the chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Link {
     /// The link's stable name, such as `deny_rules`.
     pub link: &'static str,

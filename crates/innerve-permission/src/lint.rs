@@ -23,6 +23,7 @@ pub(crate) use shell::{is_unsafe, runs_what_follows};
 
 /// Something about a rule that its author should know.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Finding {
     /// What kind of thing.
     pub code: LintCode,

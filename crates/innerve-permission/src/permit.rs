@@ -8,6 +8,7 @@ use crate::{CallFacts, Decision, Policy, Resolution, Verdict, Voices, resolve};
 
 /// A resolution bound to the input that it is about.
 #[derive(Debug)]
+#[must_use = "a call that was judged may not run yet"]
 pub struct Judgement {
     facts: CallFacts,
     resolution: Resolution,
@@ -15,6 +16,7 @@ pub struct Judgement {
 
 /// The right to run one tool once with one input; it is consumed by the run.
 #[derive(Debug)]
+#[must_use = "a permit is for one run"]
 pub struct Permit {
     tool: String,
     input: Value,

@@ -14,6 +14,7 @@ pub trait Classifier: Send + Sync {
 
 /// What a classifier is told of a call; it never sees tool results or the model's prose.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ClassifierRequest {
     /// The call.
     pub tool_use_id: ToolUseId,

@@ -22,6 +22,7 @@ pub trait Observer: Send + Sync {
 
 /// What an observer is told of a step. Holds nothing that a model, a user or a file wrote but the tool's name.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct StepReport<'a> {
     /// The call.
     pub tool_use_id: &'a ToolUseId,

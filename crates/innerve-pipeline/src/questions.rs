@@ -19,6 +19,7 @@ struct Line {
 /// A call's ticket for the queue of questions: it asks after all calls whose tickets were taken before. Given up as soon
 /// as the call is decided, and when it is dropped.
 #[derive(Debug)]
+#[must_use = "it is given up when it is dropped"]
 pub struct Ticket {
     questions: Arc<Questions>,
     number: u64,

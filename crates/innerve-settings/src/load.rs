@@ -28,6 +28,7 @@ pub struct Flags {
 
 /// Settings that were loaded, with what was odd.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Loaded {
     /// The settings.
     pub settings: Settings,

@@ -25,6 +25,7 @@ pub struct Ruleset {
 
 /// Something odd about a rule that is in force all the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RuleWarning {
     /// The rule's text.
     pub rule: String,

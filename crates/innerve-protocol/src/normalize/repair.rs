@@ -2,6 +2,7 @@
 
 /// One repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Repair {
     /// What was done.
     pub kind: RepairKind,

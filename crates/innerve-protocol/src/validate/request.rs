@@ -20,6 +20,7 @@ const LEAST_THINKING_BUDGET: u32 = 1024;
 ///
 /// The rules of the transcript itself are [`validate`](crate::validate)'s. Not decidable here, and hence not checked:
 /// whether the input fits the window, and whether thinking is unchanged since it was received.
+#[must_use]
 pub fn validate_request(request: &Request, capabilities: &Capabilities) -> Vec<Violation> {
     let mut found = Vec::new();
     check_messages(&mut found, request, capabilities);

@@ -2,6 +2,7 @@
 
 /// One broken rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Violation {
     /// The rule.
     pub rule: ViolationRule,

@@ -14,6 +14,7 @@ use crate::{
 /// Adjacent messages of one role count as one, as they do for the API (Anthropic Messages API, "create a message").
 /// A transcript may be empty and may end with either role; what a given model takes is for
 /// [`validate_request`](crate::validate_request) to say.
+#[must_use]
 pub fn validate<M: Borrow<Message>>(messages: &[M]) -> Vec<Violation> {
     let messages: &[&Message] = &messages.iter().map(Borrow::borrow).collect::<Vec<_>>();
     let mut found = Findings::default();

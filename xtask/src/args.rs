@@ -262,6 +262,9 @@ mod tests {
         let target = Some(("innerve-bash".to_owned(), Level::Minor));
         let release = release::Options { target, ..release::Options::default() };
         assert_eq!(parse_line("release innerve-bash minor"), Ok(Request::Release(release)));
+        let target = Some(("innerve-bash".to_owned(), Level::First));
+        let first = release::Options { target, check: true, ..release::Options::default() };
+        assert_eq!(parse_line("release innerve-bash first --check"), Ok(Request::Release(first)));
         let both = Options { filter: Some("tour".to_owned()), snapshots: Snapshots::Update };
         assert_eq!(parse_line("test --update tour"), Ok(Request::Test(both)));
     }

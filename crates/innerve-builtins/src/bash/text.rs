@@ -5,6 +5,10 @@
 
 /// A line that is longer than this many bytes is no longer held back to see whether it gets overwritten.
 const MAX_HELD_LINE: usize = 8 * 1024;
+/// Bytes that are looked at together.
+const BLOCK: usize = 64;
+/// Bytes that are looked at one by one first: what comes in small pieces ends soon.
+const NEAR: usize = 24;
 /// Escape sequences that are longer than this many characters are not taken for ones.
 const MAX_SEQUENCE: usize = 4 * 1024;
 
@@ -55,9 +59,14 @@ impl Decoder {
     }
 
     fn decode(&mut self, bytes: &[u8], page: &mut Page) {
+        // Most output is text, and checking all of it at once is many times faster than piece by piece.
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            return self.interpret(text, page);
+        }
+        let mut text = String::with_capacity(bytes.len());
         let mut chunks = bytes.utf8_chunks().peekable();
         while let Some(chunk) = chunks.next() {
-            self.interpret(chunk.valid(), page);
+            text.push_str(chunk.valid());
             if chunk.invalid().is_empty() {
                 continue;
             }
@@ -67,29 +76,39 @@ impl Decoder {
             if is_cut_off {
                 self.partial.extend_from_slice(chunk.invalid());
             } else {
-                self.interpret("\u{FFFD}", page);
+                text.push(char::REPLACEMENT_CHARACTER);
             }
         }
+        self.interpret(&text, page);
     }
 
     fn interpret(&mut self, text: &str, page: &mut Page) {
         let mut rest = text;
+        // Goes onto the page in one piece, up to the next character that does something there.
+        let mut shown = String::new();
         while !rest.is_empty() {
             if self.state == State::Text {
-                let plain = rest.bytes().position(is_special).unwrap_or(rest.len());
-                let Some((run, tail)) = rest.split_at_checked(plain) else { return };
-                page.push(run);
-                let shown = tail.bytes().position(|byte| !has_picture(byte)).unwrap_or(tail.len());
-                let Some((controls, tail)) = tail.split_at_checked(shown) else { return };
-                page.pictures(controls);
+                let (run, tail) = split(rest, is_special);
+                if tail.is_empty() && shown.is_empty() {
+                    return page.push(run);
+                }
+                shown.push_str(run);
+                let (controls, tail) = split(tail, |byte| !has_picture(byte));
+                push_pictures(controls, &mut shown);
                 rest = tail;
             }
             let mut chars = rest.chars();
-            if let Some(c) = chars.next() {
-                self.step(c, page);
-                rest = chars.as_str();
+            let Some(c) = chars.next() else { break };
+            rest = chars.as_str();
+            if self.state == State::Text && is_plain(c) {
+                shown.push(c);
+                continue;
             }
+            page.push(&shown);
+            shown.clear();
+            self.step(c, page);
         }
+        page.push(&shown);
     }
 
     fn step(&mut self, c: char, page: &mut Page) {
@@ -130,6 +149,26 @@ impl Decoder {
     }
 }
 
+/// The text before the first byte of this kind, and the rest.
+fn split(text: &str, is_end: impl Fn(u8) -> bool) -> (&str, &str) {
+    let bytes = text.as_bytes();
+    let near = bytes.iter().take(NEAR).position(|byte| is_end(*byte));
+    let end = near.or_else(|| {
+        // Without a way out inside of a block the compiler looks at many bytes at a time.
+        let blocks = bytes.chunks(BLOCK);
+        let clean = blocks
+            .take_while(|block| !block.iter().fold(false, |found, byte| found | is_end(*byte)));
+        let start: usize = clean.map(<[u8]>::len).sum();
+        Some(start + bytes.get(start..)?.iter().position(|byte| is_end(*byte))?)
+    });
+    end.and_then(|end| text.split_at_checked(end)).unwrap_or((text, ""))
+}
+
+/// Whether a character stands for itself.
+fn is_plain(c: char) -> bool {
+    !c.is_control() || matches!(c, '\n' | '\t')
+}
+
 /// Bytes that do not simply stand for themselves: controls but tab and line feed, and the lead byte of the C1 controls.
 fn is_special(byte: u8) -> bool {
     (byte < 0x20 && byte != b'\n' && byte != b'\t') || byte == 0x7F || byte == 0xC2
@@ -145,6 +184,18 @@ fn picture(control: char) -> char {
     match control {
         '\u{7F}' => '\u{2421}',
         _ => char::from_u32(0x2400 + u32::from(control)).unwrap_or(char::REPLACEMENT_CHARACTER),
+    }
+}
+
+/// Adds the pictures of controls; long runs are mostly of one kind, such as the zeros of a binary file.
+fn push_pictures(controls: &str, shown: &mut String) {
+    for block in controls.as_bytes().chunks(BLOCK * BLOCK) {
+        match block.split_first() {
+            Some((first, rest)) if rest.iter().fold(true, |same, byte| same & (byte == first)) => {
+                shown.push_str(&String::from(picture(char::from(*first))).repeat(block.len()));
+            }
+            Some(_) | None => shown.extend(block.iter().map(|byte| picture(char::from(*byte)))),
+        }
     }
 }
 
@@ -216,15 +267,6 @@ impl Page {
             '\0'..='\u{1F}' | '\u{7F}' => self.push(picture(c).encode_utf8(&mut [0; 4])),
             '\u{80}'..='\u{9F}' => self.push("\u{FFFD}"),
             _ => self.push(c.encode_utf8(&mut [0; 4])),
-        }
-    }
-
-    /// Takes a run of controls that [have a picture](has_picture), in portions of bounded size.
-    fn pictures(&mut self, controls: &str) {
-        let mut controls = controls.chars().map(picture).peekable();
-        while controls.peek().is_some() {
-            let portion: String = controls.by_ref().take(MAX_HELD_LINE / 4).collect();
-            self.push(&portion);
         }
     }
 

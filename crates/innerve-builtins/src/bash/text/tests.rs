@@ -29,6 +29,25 @@ fn controls_that_do_nothing_are_shown() {
 }
 
 #[test]
+fn a_block_gives_what_its_bytes_give_one_by_one_wherever_the_special_ones_lie() {
+    // Around the sizes of the blocks that are looked at together.
+    for size in [0, 1, 23, 24, 25, 63, 64, 65, 127, 128, 129, 4_095, 4_096, 4_097, 9_000] {
+        for (special, text) in [
+            (&b"\0"[..], "\u{2400}"),
+            (b"\0\0\x01\n\0", "\u{2400}\u{2400}\u{2401}\n\u{2400}"),
+            (b"\x1b[31m", ""),
+            (b"\x07", ""),
+            ("\u{A0}\u{E9}".as_bytes(), "\u{A0}\u{E9}"),
+            (b"\xFF\xC2", "\u{FFFD}\u{FFFD}"),
+        ] {
+            let plain = "x".repeat(size);
+            let input = [plain.as_bytes(), special, plain.as_bytes(), special, b"\n"].concat();
+            check(&input, &format!("{plain}{text}{plain}{text}\n"));
+        }
+    }
+}
+
+#[test]
 fn plain_text_stays() {
     check(b"", "");
     check(b"one\ntwo\tthree\n\n", "one\ntwo\tthree\n\n");

@@ -47,7 +47,10 @@ fn i12_a_model_is_sent_exactly_what_is_listed() {
     assert_eq!(names(&sent), names(&listed));
     for (sent, listed) in sent.as_array().unwrap().iter().zip(listed.as_array().unwrap()) {
         assert_eq!(sent["input_schema"], listed["input_schema"], "{}", sent["name"]);
-        assert_eq!(sent["description"], listed["description"], "{}", sent["name"]);
+        // Which agents there are is known only in a conversation.
+        if sent["name"] != "Agent" {
+            assert_eq!(sent["description"], listed["description"], "{}", sent["name"]);
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Questions to the person at the editor: the pipeline's `Approver` as permission requests.
 
+use std::path::Path;
+
 use agent_client_protocol::v1::schema::{
     PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
     SessionUpdate, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
@@ -42,7 +44,7 @@ impl EditorApprover {
         let rules: Vec<String> =
             request.resolution.suggestions.iter().map(|rule| rule.0.clone()).collect();
         let id = request.tool_use_id.to_string();
-        let fields = described(&request);
+        let fields = described(&request, self.editor.cwd());
         let options = options(&request, &rules);
         let chosen = self.choose(ToolCallUpdate::new(id.clone(), fields), options, cancellation);
         let answer = match chosen.await {
@@ -198,15 +200,15 @@ fn answer(option: &str, rules: Vec<String>) -> Answer {
 }
 
 /// The call as it is asked about: what it would do, and why it is asked.
-fn described(request: &ApprovalRequest) -> ToolCallUpdateFields {
+fn described(request: &ApprovalRequest, cwd: &Path) -> ToolCallUpdateFields {
     let mut content = match &request.preview {
         Some(preview) => vec![show::preview(preview)],
-        None => show::intent(&request.tool, &request.input),
+        None => show::intent(&request.tool, &request.input, cwd),
     };
     let who =
         request.agent.as_ref().map(|agent| format!("Sub-agent {agent}: ")).unwrap_or_default();
     content.push(format!("{who}{}", reasons(&request.resolution)).into());
-    show::fields(&request.tool, &request.input)
+    show::fields(&request.tool, &request.input, cwd)
         .status(ToolCallStatus::Pending)
         .content(content)
         .raw_input(request.input.clone())

@@ -1,6 +1,7 @@
 //! The editor as a session sees it: where its questions and its files go.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use agent_client_protocol::v1::ConnectionTo;
@@ -19,6 +20,7 @@ use crate::files::EditorFiles;
 pub struct Editor {
     connection: ConnectionTo<Client>,
     capabilities: Arc<ClientCapabilities>,
+    cwd: Arc<Path>,
     /// Known as soon as the session is open.
     session: Arc<OnceLock<SessionId>>,
 }
@@ -27,8 +29,9 @@ impl Editor {
     pub(crate) fn new(
         connection: ConnectionTo<Client>,
         capabilities: Arc<ClientCapabilities>,
+        cwd: &Path,
     ) -> Self {
-        Self { connection, capabilities, session: Arc::default() }
+        Self { connection, capabilities, cwd: cwd.into(), session: Arc::default() }
     }
 
     /// Puts questions to the person at the editor.
@@ -48,6 +51,11 @@ impl Editor {
 
     pub(crate) fn connection(&self) -> &ConnectionTo<Client> {
         &self.connection
+    }
+
+    /// Where the session began: what paths are shown from.
+    pub(crate) fn cwd(&self) -> &Path {
+        &self.cwd
     }
 
     pub(crate) fn is_session(&self, id: SessionId) {

@@ -102,7 +102,8 @@ impl Session {
     /// Shows the conversation so far.
     pub(crate) async fn replay(&self) -> Result<(), Error> {
         let messages = self.hosted.agent().messages().await;
-        updates::replay(&messages).into_iter().try_for_each(|update| self.editor.tell(update))
+        let updates = updates::replay(&messages, self.editor.cwd());
+        updates.into_iter().try_for_each(|update| self.editor.tell(update))
     }
 
     /// Ends the session.
@@ -119,7 +120,7 @@ impl Session {
         mut run: Run,
         cancellation: &CancellationToken,
     ) -> Result<StopReason, Error> {
-        let mut teller = Teller::default();
+        let mut teller = Teller::new(self.editor.cwd());
         let mut is_cancelled = false;
         loop {
             let event = tokio::select! {

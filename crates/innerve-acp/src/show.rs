@@ -12,19 +12,19 @@ use serde_json::Value;
 const MAX_TITLE: usize = 200;
 
 /// Title, kind and places of a call.
-pub(crate) fn fields(tool: &str, input: &Value) -> ToolCallUpdateFields {
+pub(crate) fn fields(tool: &str, input: &Value, cwd: &Path) -> ToolCallUpdateFields {
     ToolCallUpdateFields::new()
-        .title(title(tool, input))
+        .title(title(tool, input, cwd))
         .kind(kind(tool))
-        .locations(locations(tool, input))
+        .locations(locations(tool, input, cwd))
 }
 
-/// What a call is about, in one line.
-pub(crate) fn title(tool: &str, input: &Value) -> String {
+/// What a call is about, in one line; files below `cwd` as they are seen from there.
+pub(crate) fn title(tool: &str, input: &Value, cwd: &Path) -> String {
     let subject = match tool {
         "Bash" | "Monitor" => word(input, "command"),
-        "Read" | "Edit" | "Write" => word(input, "file_path"),
-        "NotebookEdit" => word(input, "notebook_path"),
+        "Read" | "Edit" | "Write" => word(input, "file_path").map(|path| below(path, cwd)),
+        "NotebookEdit" => word(input, "notebook_path").map(|path| below(path, cwd)),
         "Glob" | "Grep" => word(input, "pattern"),
         "WebFetch" => word(input, "url"),
         "WebSearch" | "ToolSearch" => word(input, "query"),
@@ -63,24 +63,22 @@ pub(crate) fn kind(tool: &str) -> ToolKind {
     }
 }
 
-/// The files that a call is about; only absolute paths, as the protocol wants them.
-fn locations(tool: &str, input: &Value) -> Vec<ToolCallLocation> {
+/// The files that a call is about, as absolute paths: the protocol wants them so, and models do not always write them so.
+fn locations(tool: &str, input: &Value, cwd: &Path) -> Vec<ToolCallLocation> {
     let field = match tool {
         "Read" | "Edit" | "Write" => "file_path",
         "NotebookEdit" => "notebook_path",
         "Glob" | "Grep" => "path",
         _ => return Vec::new(),
     };
-    let Some(path) = word(input, field).map(PathBuf::from).filter(|path| path.is_absolute()) else {
-        return Vec::new();
-    };
+    let Some(path) = absolute(input, field, cwd) else { return Vec::new() };
     let line = input.get("offset").and_then(Value::as_u64).and_then(|line| line.try_into().ok());
     vec![ToolCallLocation::new(path).line(line.filter(|_: &u32| tool == "Read"))]
 }
 
 /// What a call would change, as far as its input tells.
-pub(crate) fn intent(tool: &str, input: &Value) -> Vec<ToolCallContent> {
-    let path = |field: &str| word(input, field).map(Path::new).filter(|path| path.is_absolute());
+pub(crate) fn intent(tool: &str, input: &Value, cwd: &Path) -> Vec<ToolCallContent> {
+    let path = |field: &str| absolute(input, field, cwd);
     match tool {
         "Edit" => {
             let (Some(path), Some(new)) = (path("file_path"), word(input, "new_string")) else {
@@ -133,6 +131,16 @@ fn fenced(text: &str) -> String {
     format!("{fence}\n{}\n{fence}", text.trim_end_matches('\n'))
 }
 
+/// The path in a field; none that begins in a home, which is for the tool to find.
+fn absolute(input: &Value, field: &str, cwd: &Path) -> Option<PathBuf> {
+    word(input, field).filter(|path| !path.starts_with('~')).map(|path| cwd.join(path))
+}
+
+fn below<'a>(path: &'a str, cwd: &Path) -> &'a str {
+    let seen = Path::new(path).strip_prefix(cwd).ok().and_then(Path::to_str);
+    seen.filter(|seen| !seen.is_empty()).unwrap_or(path)
+}
+
 fn word<'a>(input: &'a Value, field: &str) -> Option<&'a str> {
     input.get(field).and_then(Value::as_str)
 }
@@ -147,23 +155,30 @@ mod tests {
     fn a_title_says_what_a_call_is_about_in_one_line() {
         #[track_caller]
         fn check(tool: &str, input: &Value, wanted: &str) {
-            assert_eq!(title(tool, input), wanted);
+            assert_eq!(title(tool, input, Path::new("/a")), wanted);
         }
         check("Bash", &json!({ "command": "echo `id`\nls" }), "`echo 'id' ls`");
-        check("Read", &json!({ "file_path": "/a/b.rs" }), "Read /a/b.rs");
+        check("Read", &json!({ "file_path": "/a/b.rs" }), "Read b.rs");
+        check("Read", &json!({ "file_path": "/ab/b.rs" }), "Read /ab/b.rs");
+        check("Write", &json!({ "file_path": "b/c.rs" }), "Write b/c.rs");
+        check("Read", &json!({ "file_path": "/a" }), "Read /a");
         check("Grep", &json!({ "pattern": "fn main" }), "Grep fn main");
         check("mcp__a__b", &json!({ "file_path": "/x" }), "mcp__a__b");
         check("Edit", &json!(7), "Edit");
-        let long = title("Bash", &json!({ "command": "x".repeat(1000) }));
+        let long = title("Bash", &json!({ "command": "x".repeat(1000) }), Path::new("/"));
         assert_eq!(long.chars().count(), MAX_TITLE + 2);
     }
 
     #[test]
-    fn only_absolute_paths_are_places() {
-        let at = |tool: &str, input: &Value| locations(tool, input);
+    fn places_and_diffs_have_absolute_paths_however_the_model_wrote_them() {
+        let at = |tool: &str, input: &Value| locations(tool, input, Path::new("/w"));
         let place = at("Read", &json!({ "file_path": "/a", "offset": 7 }));
         assert_eq!(place, [ToolCallLocation::new("/a").line(7)]);
-        assert_eq!(at("Read", &json!({ "file_path": "a" })), []);
+        assert_eq!(at("Read", &json!({ "file_path": "a" })), [ToolCallLocation::new("/w/a")]);
+        assert_eq!(at("Read", &json!({ "file_path": "~/a" })), []);
+        let edit = json!({ "file_path": "a", "old_string": "x", "new_string": "y" });
+        let diff = Diff::new("/w/a", "y").old_text("x".to_owned());
+        assert_eq!(intent("Edit", &edit, Path::new("/w")), [diff.into()]);
         assert_eq!(at("Bash", &json!({ "file_path": "/a" })), []);
     }
 

@@ -1,5 +1,7 @@
 //! What an agent tells, as session updates.
 
+use std::path::Path;
+
 use agent_client_protocol::v1::schema::{
     ContentChunk, Plan, PlanEntry, PlanEntryPriority, PlanEntryStatus, SessionUpdate, StopReason,
     ToolCall, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
@@ -18,13 +20,19 @@ const TODO: &str = "TodoWrite";
 const DISCARDED: &str = "\n\n*(The answer broke off and is asked for again.)*\n\n";
 
 /// Turns events into updates.
-#[derive(Debug, Default)]
-pub(crate) struct Teller {
+#[derive(Debug)]
+pub(crate) struct Teller<'a> {
+    /// Where the session began.
+    cwd: &'a Path,
     /// Whether the model's current message was told piece by piece.
     said: bool,
 }
 
-impl Teller {
+impl<'a> Teller<'a> {
+    pub(crate) fn new(cwd: &'a Path) -> Self {
+        Self { cwd, said: false }
+    }
+
     /// What an editor is told of an event.
     pub(crate) fn tell(&mut self, event: &AgentEvent) -> Option<SessionUpdate> {
         match event {
@@ -38,9 +46,9 @@ impl Teller {
                 let said = std::mem::take(&mut self.said);
                 (!said && !text.is_empty()).then(|| message(&text))
             }
-            AgentEvent::ToolStarted(tool_use) => started(tool_use),
+            AgentEvent::ToolStarted(tool_use) => started(tool_use, self.cwd),
             AgentEvent::ToolEnded(report) => ended(report),
-            AgentEvent::Progress(progress) => child(progress),
+            AgentEvent::Progress(progress) => child(progress, self.cwd),
             AgentEvent::Discarded => std::mem::take(&mut self.said).then(|| message(DISCARDED)),
             AgentEvent::Started { .. }
             | AgentEvent::User(_)
@@ -62,20 +70,20 @@ fn thought(text: &str) -> SessionUpdate {
     SessionUpdate::AgentThoughtChunk(ContentChunk::new(text.into()))
 }
 
-fn started(tool_use: &ToolUse) -> Option<SessionUpdate> {
+fn started(tool_use: &ToolUse, cwd: &Path) -> Option<SessionUpdate> {
     if tool_use.name == TODO {
         return None;
     }
-    Some(SessionUpdate::ToolCall(call(tool_use).status(ToolCallStatus::InProgress)))
+    Some(SessionUpdate::ToolCall(call(tool_use, cwd).status(ToolCallStatus::InProgress)))
 }
 
-fn call(tool_use: &ToolUse) -> ToolCall {
+fn call(tool_use: &ToolUse, cwd: &Path) -> ToolCall {
     let ToolUse { id, name, input, .. } = tool_use;
-    let fields = show::fields(name, input);
-    ToolCall::new(id.to_string(), show::title(name, input))
+    let fields = show::fields(name, input, cwd);
+    ToolCall::new(id.to_string(), show::title(name, input, cwd))
         .kind(show::kind(name))
         .locations(fields.locations.unwrap_or_default())
-        .content(show::intent(name, input))
+        .content(show::intent(name, input, cwd))
         .raw_input(input.clone())
 }
 
@@ -113,13 +121,13 @@ fn plan(data: &Value, field: &str) -> Option<SessionUpdate> {
 }
 
 /// The calls of a sub-agent, as calls of their own.
-fn child(progress: &ProgressEvent) -> Option<SessionUpdate> {
+fn child(progress: &ProgressEvent, cwd: &Path) -> Option<SessionUpdate> {
     progress.parent_tool_use_id.as_ref()?;
     let field = |name: &str| progress.data.get(name).and_then(Value::as_str).unwrap_or_default();
     match field("kind") {
         "tool_started" => {
             let input = progress.data.get("input").cloned().unwrap_or_default();
-            started(&ToolUse::new(progress.tool_use_id.clone(), field("tool"), input))
+            started(&ToolUse::new(progress.tool_use_id.clone(), field("tool"), input), cwd)
         }
         "tool_ended" if field("tool") != TODO => {
             let succeeded = progress.data.get("code").and_then(Value::as_str).is_none();
@@ -133,7 +141,7 @@ fn child(progress: &ProgressEvent) -> Option<SessionUpdate> {
 }
 
 /// A conversation that is over, as the updates that it was.
-pub(crate) fn replay(messages: &[Message]) -> Vec<SessionUpdate> {
+pub(crate) fn replay(messages: &[Message], cwd: &Path) -> Vec<SessionUpdate> {
     let mut updates = Vec::new();
     let mut open: Vec<&ToolUse> = Vec::new();
     for whole in messages {
@@ -151,7 +159,7 @@ pub(crate) fn replay(messages: &[Message]) -> Vec<SessionUpdate> {
                     updates.push(thought(&thinking.thinking));
                 }
                 ContentBlock::ToolUse(tool_use) => {
-                    updates.extend(started(tool_use));
+                    updates.extend(started(tool_use, cwd));
                     open.push(tool_use);
                 }
                 ContentBlock::ToolResult(result) => {
@@ -179,7 +187,9 @@ pub(crate) fn replay(messages: &[Message]) -> Vec<SessionUpdate> {
 
 /// What the harness told the model, and no person wrote.
 fn is_reminder(text: &str) -> bool {
-    text.trim_start().starts_with("<system-reminder>")
+    ["<system-reminder>", "[The user interrupted "]
+        .iter()
+        .any(|start| text.trim_start().starts_with(start))
 }
 
 /// How a prompt ended, in the protocol's words; `None` if it failed.

@@ -1,0 +1,99 @@
+//! A whole agent with the built-in tools on real files; a recording speaks for the model, so that no key is needed.
+//!
+//! `cargo run -p innerve --example whole_agent`
+
+use std::error::Error;
+use std::fs;
+use std::io::{self, Write as _};
+use std::sync::Arc;
+
+use innerve::agent::{
+    Agent, AgentConfig, AgentEvent, Seat, SessionEnv, SharedPolicy, Tasks, ToolFactory, random_id,
+};
+use innerve::builtins::bash::{BashOptions, BashTool};
+use innerve::builtins::edit::EditTool;
+use innerve::builtins::host::{DiskSpool, HostClock, HostFiles, HostProcesses, MemoryLedger};
+use innerve::builtins::read::ReadTool;
+use innerve::builtins::{FileAccess, show};
+use innerve::model::{Recording, Replay};
+use innerve::permission::{PermissionMode, Policy};
+use innerve::pipeline::Pipeline;
+use innerve::protocol::{ContentBlock, SessionId};
+use innerve::settings::DiskPaths;
+use innerve::tool::{CancellationToken, DefinitionError, DynTool, ToolSources, erase};
+
+/// The model reads, edits, tries out, and tries what nothing allows.
+const RECORDING: &str = r#"{"format":"innerve-recording","version":1,"model":"a-model"}
+{"events":[{"event":{"type":"block_done","block":{"type":"tool_use","id":"toolu_1","name":"Read","input":{"file_path":"greet.sh"}}}}]}
+{"events":[{"event":{"type":"block_done","block":{"type":"tool_use","id":"toolu_2","name":"Edit","input":{"file_path":"greet.sh","old_string":"Helo","new_string":"Hello"}}}}]}
+{"events":[{"event":{"type":"block_done","block":{"type":"tool_use","id":"toolu_3","name":"Bash","input":{"command":"grep -n Hello greet.sh"}}}},{"event":{"type":"block_done","block":{"type":"tool_use","id":"toolu_4","name":"Bash","input":{"command":"grep -q Hello greet.sh && git push"}}}}]}
+{"events":[{"event":{"type":"block_done","block":{"type":"text","text":"The greeting is spelled right now; it is not pushed."}}}]}
+"#;
+
+/// The tools share one view of the files: what was read is what may be edited.
+fn tools() -> Result<Vec<Arc<dyn DynTool>>, DefinitionError> {
+    let files = FileAccess::new(Arc::new(HostFiles), Arc::new(MemoryLedger::new()));
+    let spool = Arc::new(DiskSpool::new(std::env::temp_dir().join("innerve-example")));
+    let processes = Arc::new(HostProcesses::new());
+    let bash = BashTool::new(processes, spool, Arc::new(HostClock), BashOptions::default());
+    Ok(vec![erase(ReadTool::new(files.clone()))?, erase(EditTool::new(files))?, erase(bash)?])
+}
+
+struct Tools(Vec<Arc<dyn DynTool>>);
+
+impl ToolFactory for Tools {
+    fn tools(&self, _seat: &Seat) -> ToolSources {
+        ToolSources { builtins: self.0.clone(), mcp: vec![] }
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    let project = folder.path().canonicalize()?.join("project");
+    fs::create_dir(&project)?;
+    fs::write(project.join("greet.sh"), "#!/bin/sh\necho \"Helo, $1\"\n")?;
+
+    // What only reads needs no rule; this mode lets edits inside the project through; nobody can be asked about the rest.
+    let mut policy = Policy::new(&project, "/home/u");
+    policy.mode = PermissionMode::AcceptEdits;
+    let agent = Agent::start(SessionEnv {
+        session_id: SessionId::new("example"),
+        agent_id: None,
+        depth: 0,
+        folder: folder.path().join("session"),
+        config: Arc::new(AgentConfig::new("a-model", vec!["You mend scripts.".to_owned()])),
+        model: Arc::new(Replay::new(Recording::parse(RECORDING)?)),
+        pipeline: Pipeline::new(Arc::new(DiskPaths)),
+        policy: Arc::new(SharedPolicy::new(policy, None)),
+        tools: Arc::new(Tools(tools()?)),
+        tasks: Arc::new(Tasks::default()),
+        journal: None,
+        task_list: None,
+        worktrees: None,
+        classifier: None,
+        denials: Arc::default(),
+        spending: Arc::default(),
+        running_agents: Arc::default(),
+        cancellation: CancellationToken::new(),
+        new_id: Arc::new(random_id),
+    })?;
+
+    let mut out = io::stdout();
+    let mut run = agent.run(vec![ContentBlock::text("Mend the greeting and push it.")]);
+    while let Some(event) = run.next().await {
+        match event {
+            AgentEvent::ToolStarted(call) => {
+                writeln!(out, "● {} {}", call.name, show::of(&call.name).call(&call.input))?;
+            }
+            AgentEvent::ToolEnded(report) => {
+                let call = show::of(&report.tool).call(&report.input);
+                let first = report.text.lines().next().unwrap_or_default();
+                writeln!(out, "  {} {call}: {:?}: {first}", report.tool, report.outcome)?;
+            }
+            AgentEvent::Text(text) => writeln!(out, "{text}")?,
+            _ => {}
+        }
+    }
+    Ok(())
+}

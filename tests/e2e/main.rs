@@ -30,4 +30,5 @@ mod settings;
 mod tools;
 mod tour;
 mod usage;
+mod walk;
 mod web;

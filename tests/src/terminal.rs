@@ -9,7 +9,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use expectrl::process::Process as _;
-use expectrl::process::unix::{Signal, UnixProcess, WaitStatus};
+pub use expectrl::process::unix::Signal;
+use expectrl::process::unix::{UnixProcess, WaitStatus};
+use serde_json::json;
 
 use crate::{LIFETIME, PATIENCE};
 
@@ -22,13 +24,20 @@ pub struct Terminal {
     /// How much of the screen earlier waits have seen.
     seen: usize,
     ended: bool,
-    size: (u16, u16),
 }
 
 #[derive(Debug, Default)]
 struct Screen {
     bytes: Vec<u8>,
+    /// What came when, and how large the terminal was made when, each by the number of bytes that were there.
+    events: Vec<(Instant, usize, Event)>,
     ended: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Output,
+    Size { columns: u16, rows: u16 },
 }
 
 impl Terminal {
@@ -44,6 +53,8 @@ impl Terminal {
         let mut display = process.get_raw_handle().expect("the terminal's other end");
         let keyboard = display.try_clone().expect("the terminal's other end");
         let screen: Arc<(Mutex<Screen>, Condvar)> = Arc::default();
+        let size = (Instant::now(), 0, Event::Size { columns, rows });
+        screen.0.lock().unwrap_or_else(PoisonError::into_inner).events.push(size);
         let shown = Arc::clone(&screen);
         thread::spawn(move || {
             let mut buffer = [0; 4096];
@@ -52,6 +63,8 @@ impl Terminal {
                 let count = display.read(&mut buffer).unwrap_or(0);
                 let mut screen = shown.0.lock().unwrap_or_else(PoisonError::into_inner);
                 screen.bytes.extend_from_slice(&buffer[..count]);
+                let length = screen.bytes.len();
+                screen.events.push((Instant::now(), length, Event::Output));
                 screen.ended = count == 0;
                 shown.1.notify_all();
                 if count == 0 {
@@ -59,7 +72,29 @@ impl Terminal {
                 }
             }
         });
-        Self { process, keyboard, screen, seen: 0, ended: false, size: (columns, rows) }
+        Self { process, keyboard, screen, seen: 0, ended: false }
+    }
+
+    /// Makes the terminal smaller or larger, as a person does who pulls at its window.
+    ///
+    /// # Panics
+    /// When the terminal is gone.
+    pub fn resizes(&mut self, columns: u16, rows: u16) -> &mut Self {
+        let mut screen = self.screen.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let length = screen.bytes.len();
+        screen.events.push((Instant::now(), length, Event::Size { columns, rows }));
+        drop(screen);
+        self.process.set_window_size(columns, rows).expect("a terminal has a size");
+        self
+    }
+
+    /// Sends the program a signal.
+    ///
+    /// # Panics
+    /// When it is gone.
+    pub fn signals(&mut self, signal: Signal) -> &mut Self {
+        self.process.kill(signal).expect("a running program");
+        self
     }
 
     /// Types text.
@@ -135,11 +170,95 @@ impl Terminal {
 
     /// The screen as a person sees it now: what a terminal makes of all bytes so far, without blank lines at its end.
     pub fn view(&self) -> String {
-        let (columns, rows) = self.size;
-        let mut terminal = vt100::Parser::new(rows, columns, 0);
-        terminal.process(&self.raw());
+        let terminal = self.emulated(0);
+        let (_, columns) = terminal.screen().size();
         let view = terminal.screen().rows(0, columns).map(|row| row.trim_end().to_owned());
         view.collect::<Vec<String>>().join("\n").trim_end().to_owned()
+    }
+
+    /// The colour of the first character of the first line that begins so, blanks aside, by its number among the eight
+    /// (ECMA-48); `None` for a line in the terminal's own colour, or for none.
+    pub fn colour_of(&self, beginning: &str) -> Option<u8> {
+        let terminal = self.emulated(0);
+        let (_, columns) = terminal.screen().size();
+        let mut rows = terminal.screen().rows(0, columns);
+        let row = rows.position(|row| row.trim_start().starts_with(beginning))?;
+        let text = terminal.screen().rows(0, columns).nth(row)?;
+        let blanks = text.len() - text.trim_start().len();
+        let cell = terminal.screen().cell(u16::try_from(row).ok()?, u16::try_from(blanks).ok()?)?;
+        match cell.fgcolor() {
+            vt100::Color::Idx(colour) => Some(colour),
+            vt100::Color::Default | vt100::Color::Rgb(..) => None,
+        }
+    }
+
+    /// Where the cursor stands: row and column, from 0.
+    pub fn cursor(&self) -> (u16, u16) {
+        self.emulated(0).screen().cursor_position()
+    }
+
+    /// What scrolling back would show above the screen, the oldest line first, without blank lines at its end.
+    pub fn scrolled_away(&self) -> String {
+        const MAX: usize = 10_000;
+        let mut terminal = self.emulated(MAX);
+        let (height, columns) = terminal.screen().size();
+        terminal.screen_mut().set_scrollback(MAX);
+        let mut lines = Vec::new();
+        let mut left = terminal.screen().scrollback();
+        while left > 0 {
+            terminal.screen_mut().set_scrollback(left);
+            let rows = terminal.screen().rows(0, columns).take(left.min(usize::from(height)));
+            lines.extend(rows.map(|row| row.trim_end().to_owned()));
+            left = left.saturating_sub(usize::from(height));
+        }
+        lines.join("\n").trim_end().to_owned()
+    }
+
+    fn emulated(&self, scrollback: usize) -> vt100::Parser {
+        let screen = self.screen.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut terminal = vt100::Parser::new(24, 80, scrollback);
+        let mut start = 0;
+        for (_, end, event) in &screen.events {
+            terminal.process(screen.bytes.get(start..*end).unwrap_or_default());
+            start = *end;
+            if let Event::Size { columns, rows } = event {
+                terminal.screen_mut().set_size(*rows, *columns);
+            }
+        }
+        terminal
+    }
+
+    /// The recording of all that was shown, for players of terminal sessions (asciinema, "asciicast v2").
+    pub fn cast(&self) -> String {
+        let screen = self.screen.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines = Vec::new();
+        let mut began = None;
+        let mut start = 0;
+        for (at, end, event) in &screen.events {
+            let began = *began.get_or_insert(*at);
+            let time = at.duration_since(began).as_secs_f64();
+            match event {
+                Event::Size { columns, rows } if lines.is_empty() => {
+                    let head = json!({ "version": 2, "width": columns, "height": rows });
+                    lines.push(head.to_string());
+                }
+                Event::Size { columns, rows } => {
+                    lines.push(json!([time, "r", format!("{columns}x{rows}")]).to_string());
+                }
+                Event::Output => {
+                    let new = screen.bytes.get(start..*end).unwrap_or_default();
+                    // A character that comes in two pieces is played when it is whole.
+                    let whole = match std::str::from_utf8(new) {
+                        Err(error) if error.error_len().is_none() => error.valid_up_to(),
+                        Ok(_) | Err(_) => new.len(),
+                    };
+                    let text = String::from_utf8_lossy(new.get(..whole).unwrap_or_default());
+                    lines.push(json!([time, "o", text]).to_string());
+                    start += whole;
+                }
+            }
+        }
+        lines.join("\n") + "\n"
     }
 
     /// All that was shown so far, without colours.

@@ -8,6 +8,8 @@ mod editor;
 mod history;
 mod lines;
 mod markdown;
+mod pager;
+mod results;
 mod screen;
 mod talk;
 mod trust;
@@ -16,7 +18,7 @@ mod ui;
 use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 
-use crate::args::SessionArguments;
+use crate::args::{ListKind, SessionArguments};
 use crate::converse::resumed;
 use crate::exit::{Exit, Failure};
 use crate::output::warn;
@@ -38,8 +40,9 @@ Then start innerve again; `innerve doctor` says whether it works.
 To see what innerve does without a model: innerve run";
 
 /// Talks until a person ends it.
-pub(crate) async fn chat(arguments: SessionArguments) -> Result<Exit, Failure> {
-    let Some(keyboard) = Keyboard::open() else {
+pub(crate) async fn chat(mut arguments: SessionArguments) -> Result<Exit, Failure> {
+    let keyboard = Keyboard::open().filter(|_| io::stdin().is_terminal());
+    let Some(keyboard) = keyboard else {
         return Err(Failure::usage(
             "a conversation needs a terminal; for one task use: innerve run \"your task\"",
         ));
@@ -55,14 +58,20 @@ pub(crate) async fn chat(arguments: SessionArguments) -> Result<Exit, Failure> {
         warn(warning);
     }
     let past = resumed(&workplace, &arguments)?;
+    let said = past.as_ref().map(|past| past.transcript().messages.clone()).unwrap_or_default();
+    // A chat is long, is gone on with, and has somebody who watches the list.
+    arguments.list.task_list.get_or_insert(ListKind::Shared);
     if !draws() {
         let talk = Talk::begin(workplace, chosen, arguments, past)?;
+        actions::recall(&said);
         return lines::talk(talk, &keyboard).await;
     }
     let (approver, questions) = OnScreen::new();
     workplace.ask_by(Arc::new(approver));
     let talk = Talk::begin(workplace, chosen, arguments, past)?;
-    Ui::open(talk, questions)?.run().await
+    let ui = Ui::open(talk, questions)?;
+    actions::recall(&said);
+    ui.run().await
 }
 
 /// Whether the terminal can be drawn on.

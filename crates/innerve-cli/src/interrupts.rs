@@ -47,3 +47,34 @@ impl Interrupts {
         let _heard = self.interrupt.recv().await;
     }
 }
+
+/// Hears that the program goes on after it was stopped, by Ctrl-Z or by anybody.
+pub(crate) struct Continued {
+    #[cfg(unix)]
+    signal: tokio::signal::unix::Signal,
+}
+
+impl Continued {
+    /// Begins to listen.
+    pub(crate) fn listen() -> Result<Self, Failure> {
+        #[cfg(unix)]
+        {
+            let kind =
+                tokio::signal::unix::SignalKind::from_raw(rustix::process::Signal::CONT.as_raw());
+            let signal = tokio::signal::unix::signal(kind)
+                .map_err(|error| Failure::new(format!("signals cannot be heard: {error}")))?;
+            Ok(Self { signal })
+        }
+        #[cfg(not(unix))]
+        Ok(Self {})
+    }
+
+    /// Waits until that happens.
+    pub(crate) async fn next(&mut self) {
+        #[cfg(unix)]
+        if self.signal.recv().await.is_some() {
+            return;
+        }
+        std::future::pending::<()>().await;
+    }
+}

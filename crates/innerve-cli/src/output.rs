@@ -1,6 +1,8 @@
 //! Everything that is printed: answers on standard output, all else on standard error.
 
+pub(crate) mod calls;
 mod events;
+mod plain;
 mod screen;
 
 use std::io::{self, Write as _};
@@ -14,6 +16,7 @@ use serde_json::{Value, json};
 use crate::exit::{Exit, Failure};
 
 pub(crate) use events::{JsonEvents, TextEvents};
+pub(crate) use plain::plain;
 pub(crate) use screen::Diverted;
 
 /// Lines of a diff that are shown at most.
@@ -48,28 +51,6 @@ fn styled(style: Style, word: &str, message: &str) {
     note(&format!("{style}{word}:{style:#} {}", plain(message)));
 }
 
-/// Text from a model, a file or a program without the control characters that would command the terminal.
-pub(crate) fn plain(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '\n' | '\t' => out.push(letter),
-            // Carriage returns hide what stands before them; they are of no use in what we print.
-            '\r' => {}
-            letter if letter.is_control() || is_invisible(letter) => {
-                out.extend(letter.escape_unicode());
-            }
-            letter => out.push(letter),
-        }
-    }
-    out
-}
-
-/// Characters that reorder or hide text (Unicode, "bidirectional formatting" and "zero width").
-fn is_invisible(letter: char) -> bool {
-    matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
-}
-
 /// The first line of a text, cut to `width` characters.
 pub(crate) fn headline(text: &str, width: usize) -> String {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
@@ -82,8 +63,19 @@ pub(crate) fn headline(text: &str, width: usize) -> String {
     line
 }
 
-/// A change of a file, for people.
+/// A change of a file, for people; of a long one the beginning.
 pub(crate) fn diff_lines(diff: &Diff) -> Vec<String> {
+    let mut lines = all_diff_lines(diff);
+    if lines.len() > MAX_DIFF_LINES {
+        let left = lines.len() - MAX_DIFF_LINES;
+        lines.truncate(MAX_DIFF_LINES);
+        lines.push(format!("{DIM}… {left} more lines{DIM:#}"));
+    }
+    lines
+}
+
+/// A change of a file with all its lines.
+pub(crate) fn all_diff_lines(diff: &Diff) -> Vec<String> {
     let mut lines = Vec::new();
     for hunk in &diff.hunks {
         lines.push(format!(
@@ -98,11 +90,6 @@ pub(crate) fn diff_lines(diff: &Diff) -> Vec<String> {
             };
             lines.push(format!("{style}{}{style:#}", plain(line.trim_end_matches('\n'))));
         }
-    }
-    if lines.len() > MAX_DIFF_LINES {
-        let left = lines.len() - MAX_DIFF_LINES;
-        lines.truncate(MAX_DIFF_LINES);
-        lines.push(format!("{DIM}… {left} more lines{DIM:#}"));
     }
     lines
 }

@@ -1,74 +1,65 @@
 //! What the slash commands do.
 
-use std::io;
-
+use innerve_agent::Run;
 use innerve_permission::PermissionMode;
 use innerve_pipeline::PolicySource as _;
+use innerve_protocol::{ContentBlock, Message, Role};
 
 use super::commands::{Action, COMMANDS, KEYS};
-use super::ui::{Flow, Ui, short};
+use super::screen::Screen;
+use super::talk::Talk;
+use super::ui::short;
+use crate::calendar::date_and_time;
 use crate::exit::Failure;
-use crate::output::{BOLD, DIM, complain, headline, note, plain};
+use crate::output::{BOLD, DIM, headline, note, plain};
 use crate::sessions;
-use crate::wire::date_and_time;
 
 /// Earlier sessions that `/resume` lists.
 const MANY_SESSIONS: usize = 15;
+/// Lines of an earlier text that are shown when a session is gone back to.
+const MAX_RECALLED: usize = 12;
+/// What is said when the last change of conversations failed.
+pub(super) const NO_CONVERSATION: &str = "there is no conversation; /clear begins one";
 
-impl Ui {
+/// What a command leads to.
+pub(super) enum Next {
+    /// The next text.
+    Stay,
+    /// The end of the chat.
+    End,
+    /// A run that was begun.
+    Follow(Run),
+}
+
+impl Talk {
     /// Does what a command asks for.
-    pub(super) async fn act(&mut self, action: Action, behind: &str) -> io::Result<Flow> {
-        let done = match action {
-            Action::Exit => return Ok(Flow::End),
-            Action::Help
-            | Action::Permissions
-            | Action::Tools
-            | Action::Agents
-            | Action::Mcp
-            | Action::Cost => {
-                self.list(action);
-                Ok(())
-            }
-            Action::Mode => self.mode(behind),
-            Action::Model => self.model(behind).await,
-            Action::Clear => self.clear().await,
-            Action::Resume => self.resume(behind).await,
-            Action::Undo => self.undo(behind).await,
-            Action::Compact => {
-                if !self.is_busy() {
-                    let run = self.talk.compact(behind);
-                    self.begin(run);
-                }
-                Ok(())
-            }
-        };
-        if let Err(failure) = done {
-            complain(&failure.message);
-        }
-        Ok(Flow::On)
-    }
-
-    /// Shows what is there.
-    fn list(&self, action: Action) {
+    pub(super) async fn act(&mut self, action: Action, behind: &str) -> Result<Next, Failure> {
         match action {
+            Action::Exit => return Ok(Next::End),
             Action::Help => help(),
             Action::Permissions => self.permissions(),
             Action::Tools => self.tools(),
             Action::Agents => self.agents(),
             Action::Mcp => self.mcp(),
             Action::Cost => self.cost(),
-            Action::Clear
-            | Action::Compact
-            | Action::Exit
-            | Action::Mode
-            | Action::Model
-            | Action::Resume
-            | Action::Undo => {}
+            Action::Mode => self.mode(behind)?,
+            Action::Model => self.change_model(behind).await?,
+            Action::Clear => {
+                self.clear().await?;
+                note(&format!("{DIM}a new conversation{DIM:#}"));
+            }
+            Action::Resume => self.go_back(behind).await?,
+            Action::Undo => self.undo(behind).await?,
+            Action::Compact => {
+                let run = self.compact(behind).ok_or_else(|| Failure::new(NO_CONVERSATION))?;
+                return Ok(Next::Follow(run));
+            }
         }
+        Ok(Next::Stay)
     }
 
     fn mode(&self, name: &str) -> Result<(), Failure> {
-        let Some(env) = self.talk.env() else { return Ok(()) };
+        let Some(env) = self.env() else { return Ok(()) };
         if name.is_empty() {
             note(&format!("the mode is {BOLD}{}{BOLD:#}", env.policy.current().mode.name()));
             return Ok(());
@@ -88,21 +79,18 @@ impl Ui {
         Ok(())
     }
 
-    async fn model(&mut self, name: &str) -> Result<(), Failure> {
+    async fn change_model(&mut self, name: &str) -> Result<(), Failure> {
         if name.is_empty() {
-            note(&format!("the model is {BOLD}{}{BOLD:#}", plain(self.talk.model())));
+            note(&format!("the model is {BOLD}{}{BOLD:#}", plain(self.model())));
             return Ok(());
         }
-        if self.is_busy() {
-            return Ok(());
-        }
-        self.talk.switch_model(name).await?;
+        self.switch_model(name).await?;
         note(&format!("{} answers from now on", plain(name)));
         Ok(())
     }
 
     fn permissions(&self) {
-        let Some(env) = self.talk.env() else { return };
+        let Some(env) = self.env() else { return };
         let policy = env.policy.current();
         note(&format!("mode {BOLD}{}{BOLD:#}", policy.mode.name()));
         let mut count = 0;
@@ -123,15 +111,15 @@ impl Ui {
     }
 
     fn tools(&self) {
-        for tool in self.talk.workplace.pool_for_show().tools() {
+        for tool in self.workplace.pool_for_show().tools() {
             let definition = tool.definition();
-            let does = headline(&definition.description, 90);
-            note(&format!("  {BOLD}{:<14}{BOLD:#} {does}", plain(&definition.name)));
+            let name = plain(&definition.name);
+            note(&described(&name, 14, &definition.description));
         }
     }
 
     fn mcp(&self) {
-        let statuses = self.talk.workplace.server_statuses();
+        let statuses = self.workplace.server_statuses();
         for status in &statuses {
             let count = status.tools.len();
             note(&format!(
@@ -152,15 +140,14 @@ impl Ui {
     }
 
     fn agents(&self) {
-        let Some(env) = self.talk.env() else { return };
+        let Some(env) = self.env() else { return };
         for agent in env.config.agents.all() {
-            let does = headline(&agent.description, 90);
-            note(&format!("  {BOLD}{:<18}{BOLD:#} {does}", plain(&agent.name)));
+            note(&described(&plain(&agent.name), 18, &agent.description));
         }
     }
 
     fn cost(&self) {
-        let Some(env) = self.talk.env() else { return };
+        let Some(env) = self.env() else { return };
         let usage = env.spending.usage();
         let cached = usage.cache_read_input_tokens.unwrap_or(0);
         note(&format!(
@@ -175,18 +162,11 @@ impl Ui {
         }
     }
 
-    async fn clear(&mut self) -> Result<(), Failure> {
-        if self.is_busy() {
-            return Ok(());
-        }
-        self.talk.clear().await?;
-        note(&format!("{DIM}a new conversation{DIM:#}"));
-        Ok(())
-    }
-
-    async fn resume(&mut self, id: &str) -> Result<(), Failure> {
+    async fn go_back(&mut self, id: &str) -> Result<(), Failure> {
         if id.is_empty() {
-            let recent = sessions::recent(&self.talk.workplace.sessions, MANY_SESSIONS);
+            let mut recent = sessions::recent(&self.workplace.sessions, MANY_SESSIONS);
+            // One in which nothing was said is nothing to go back to.
+            recent.retain(|summary| !summary.first_prompt.is_empty());
             for summary in &recent {
                 let used = date_and_time(summary.last_used);
                 let prompt = headline(&summary.first_prompt, 60);
@@ -201,19 +181,14 @@ impl Ui {
             }
             return Ok(());
         }
-        if self.is_busy() {
-            return Ok(());
-        }
-        self.talk.resume(id).await?;
+        let past = self.resume(id).await?;
+        recall(&past);
         note(&format!("{DIM}back in session {}{DIM:#}", plain(id)));
         Ok(())
     }
 
     async fn undo(&mut self, word: &str) -> Result<(), Failure> {
-        if self.is_busy() {
-            return Ok(());
-        }
-        let Some(folder) = self.talk.folder().map(std::path::Path::to_path_buf) else {
+        let Some(folder) = self.folder().map(std::path::Path::to_path_buf) else {
             return Ok(());
         };
         if word != "yes" {
@@ -226,16 +201,44 @@ impl Ui {
             return Ok(());
         }
         if let Some(text) = sessions::undo::carry_out(&folder).await? {
-            self.talk.note(text);
+            self.note(text);
         }
         Ok(())
     }
 }
 
+/// Shows the last exchange of a conversation, so that a person knows where they were.
+pub(super) fn recall(messages: &[Message]) {
+    let said = |role: Role| {
+        let mut own = messages.iter().rev().filter(|message| message.role == role);
+        own.find_map(|message| message.content.iter().rev().find_map(ContentBlock::as_text))
+    };
+    let cut = |text: &str| {
+        let text = plain(text.trim());
+        let left = text.lines().count().saturating_sub(MAX_RECALLED);
+        let mut lines: Vec<String> = text.lines().take(MAX_RECALLED).map(str::to_owned).collect();
+        if left > 0 {
+            lines.push(format!("{DIM}… {left} more lines{DIM:#}"));
+        }
+        lines.join("\n")
+    };
+    if let Some(text) = said(Role::User) {
+        note(&format!("{BOLD}> {}{BOLD:#}", cut(text)));
+    }
+    if let Some(text) = said(Role::Assistant) {
+        note(&cut(text));
+    }
+}
+
+/// A name and what stands for it, in one line of the terminal.
+fn described(name: &str, width: usize, description: &str) -> String {
+    let room = Screen::width().saturating_sub(name.len().max(width) + 4).clamp(20, 120);
+    format!("  {BOLD}{name:<width$}{BOLD:#} {}", headline(description, room))
+}
+
 fn help() {
     for command in &COMMANDS {
-        let usage = format!("/{} {}", command.name, command.takes);
-        note(&format!("  {BOLD}{usage:<16}{BOLD:#} {}", command.does));
+        note(&format!("  {BOLD}{}{BOLD:#} {}", command.usage(), command.does));
     }
     note("");
     for (key, does) in KEYS {

@@ -10,6 +10,13 @@ pub(super) struct Command {
     pub(super) action: Action,
 }
 
+impl Command {
+    /// How it is used.
+    pub(super) fn usage(&self) -> String {
+        format!("{:<16}", format!("/{} {}", self.name, self.takes))
+    }
+}
+
 /// What a command does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
@@ -26,6 +33,24 @@ pub(super) enum Action {
     Resume,
     Tools,
     Undo,
+}
+
+impl Action {
+    /// Whether it can only be done while no answer is written.
+    pub(super) fn needs_rest(self, behind: &str) -> bool {
+        match self {
+            Self::Clear | Self::Compact | Self::Undo => true,
+            Self::Model | Self::Resume => !behind.is_empty(),
+            Self::Agents
+            | Self::Cost
+            | Self::Exit
+            | Self::Help
+            | Self::Mcp
+            | Self::Mode
+            | Self::Permissions
+            | Self::Tools => false,
+        }
+    }
 }
 
 const fn command(
@@ -65,14 +90,16 @@ pub(super) const COMMANDS: [Command; 13] = [
 ];
 
 /// The keys, for `/help`.
-pub(super) const KEYS: [(&str, &str); 8] = [
+pub(super) const KEYS: [(&str, &str); 10] = [
     ("Enter", "sends; a text sent while an answer is written waits for its turn"),
     ("Alt+Enter", "begins a new line (also Ctrl-J, or \\ before Enter)"),
     ("Up, Down", "earlier texts"),
     ("Tab", "completes /commands and @paths"),
     ("Shift+Tab", "next permission mode"),
     ("Esc", "stops the answer"),
-    ("Ctrl-O", "shows the last result in full"),
+    ("Ctrl-O", "shows a call and its result in full, or what a question is about"),
+    ("Ctrl-L", "clears the screen; scrolling back still finds what was there"),
+    ("Ctrl-Z", "back to the shell; fg comes back"),
     ("Ctrl-C", "stops the answer, empties the line, or, twice, ends"),
 ];
 
@@ -102,6 +129,25 @@ pub(super) fn read(line: &str) -> Typed<'_> {
     }
 }
 
+/// The commands that begin like this, in a line; of a single one what it does.
+pub(super) fn beginning(before: &str) -> Vec<String> {
+    let Some(begun) = before.strip_prefix('/') else { return Vec::new() };
+    let word = begun.split(' ').next().unwrap_or_default();
+    let exact = COMMANDS.iter().filter(|command| command.name == word);
+    let like = COMMANDS.iter().filter(|command| command.name.starts_with(begun));
+    let found: Vec<&Command> = exact.chain(like).collect();
+    match found.as_slice() {
+        [] => Vec::new(),
+        [one, ..] if one.name == word || found.len() == 1 => {
+            vec![format!("{} {}", one.usage(), one.does)]
+        }
+        many => {
+            let names = many.iter().map(|command| format!("/{}", command.name));
+            vec![names.collect::<Vec<_>>().join("  ")]
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,6 +163,16 @@ mod tests {
         assert_eq!(read("/nonsense"), Typed::Unknown("nonsense"));
         for words in ["hello", "/etc/hosts is wrong", "/", "// a comment", "what is /mode?"] {
             assert_eq!(read(words), Typed::Words, "{words}");
+        }
+    }
+
+    #[test]
+    fn what_was_begun_says_how_it_may_go_on() {
+        assert_eq!(beginning("/mo"), ["/mode  /model"]);
+        assert!(beginning("/mode pl")[0].starts_with("/mode [MODE]"));
+        assert!(beginning("/und")[0].starts_with("/undo [yes]"));
+        for other in ["", "mode", "/etc/hosts", "/nonsense", "a /mode"] {
+            assert!(beginning(other).is_empty(), "{other}");
         }
     }
 

@@ -8,7 +8,7 @@ use super::commands::COMMANDS;
 /// Entries of a folder that are looked at.
 const MAX_ENTRIES: usize = 20_000;
 /// Choices that are shown.
-pub(super) const MAX_CHOICES: usize = 8;
+const MAX_CHOICES: usize = 8;
 
 /// How the word before the cursor may go on.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -19,6 +19,18 @@ pub(super) struct Completion {
     pub(super) common: String,
     /// The choices, sorted.
     pub(super) choices: Vec<String>,
+}
+
+impl Completion {
+    /// The choices in a line.
+    pub(super) fn listed(&self) -> String {
+        let mut line =
+            self.choices.iter().take(MAX_CHOICES).cloned().collect::<Vec<_>>().join("  ");
+        if let Some(more) = self.choices.len().checked_sub(MAX_CHOICES).filter(|more| *more > 0) {
+            line.push_str(&format!("  and {more} more"));
+        }
+        line
+    }
 }
 
 /// Completes the end of what was typed.

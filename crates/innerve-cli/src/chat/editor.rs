@@ -46,7 +46,8 @@ impl Editor {
         self.text.get(..self.cursor).unwrap_or_default()
     }
 
-    fn after(&self) -> &str {
+    /// The text behind the cursor.
+    pub(super) fn after(&self) -> &str {
         self.text.get(self.cursor..).unwrap_or_default()
     }
 

@@ -8,6 +8,8 @@ use crate::private;
 
 /// Bytes of the file that are read; older texts are forgotten.
 const MAX_READ: u64 = 1024 * 1024;
+/// Bytes of a text that is kept: a longer one, such as a pasted log, would push out all others.
+const MAX_KEPT: usize = 64 * 1024;
 /// Texts that are given back.
 const MAX_TEXTS: usize = 1_000;
 
@@ -47,6 +49,9 @@ impl History {
 
     /// Adds a text. That it cannot be kept is no reason to stop.
     pub(super) fn add(&self, text: &str) {
+        if text.len() > MAX_KEPT {
+            return;
+        }
         let _lost = self.append(text);
     }
 
@@ -73,6 +78,7 @@ mod tests {
         fs::write(&history.path, b"\"one\"\n\xff\xfe\n{half").unwrap();
         history.add("lost with the half line");
         history.add("two\nlines");
+        history.add(&"x".repeat(MAX_KEPT + 1));
         assert_eq!(history.load(), ["one", "two\nlines"]);
     }
 

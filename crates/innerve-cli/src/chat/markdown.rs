@@ -30,12 +30,15 @@ impl Markdown {
         lines
     }
 
-    /// The line that is not complete, as it looks so far.
-    pub(super) fn unfinished(&self) -> Option<String> {
-        (!self.line.is_empty()).then(|| {
-            let line = plain(&self.line);
-            if self.fence.is_some() { format!("{CODE}{line}{CODE:#}") } else { inline(&line) }
-        })
+    /// The line that is not complete, as it looks so far; of a long one the end, of so many characters.
+    pub(super) fn unfinished(&self, most: usize) -> Option<String> {
+        if self.line.is_empty() {
+            return None;
+        }
+        let start = self.line.char_indices().rev().nth(most).map_or(0, |(at, _)| at);
+        let dots = if start > 0 { "…" } else { "" };
+        let line = format!("{dots}{}", plain(self.line.get(start..).unwrap_or_default()));
+        Some(if self.fence.is_some() { format!("{CODE}{line}{CODE:#}") } else { inline(&line) })
     }
 
     /// Ends the text and gives what was left of it.
@@ -212,8 +215,11 @@ mod tests {
     fn an_unfinished_line_is_shown_as_it_is_so_far() {
         let mut markdown = Markdown::default();
         assert!(markdown.push("half **a** li").is_empty());
-        assert_eq!(readable(&markdown.unfinished().unwrap()), "half <b>a</> li");
+        assert_eq!(readable(&markdown.unfinished(80).unwrap()), "half <b>a</> li");
         assert_eq!(markdown.push("ne\n").len(), 1);
-        assert!(markdown.unfinished().is_none() && markdown.finish().is_none());
+        assert!(markdown.unfinished(80).is_none() && markdown.finish().is_none());
+        markdown.push(&"日 ".repeat(1_000_000));
+        let end = markdown.unfinished(20).unwrap();
+        assert!(end.starts_with('…') && end.chars().count() <= 22, "{end}");
     }
 }

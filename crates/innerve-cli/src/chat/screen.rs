@@ -1,17 +1,27 @@
 //! The lower end of the terminal: what is being written stays there, what is done scrolls up above it.
 //!
 //! Nothing of the screen above is ever touched again, so that scrolling back, copying and SSH work as with any program.
+//! Of what stays, only the rows that have changed are written, all of them at once, so that nothing flickers.
+
+mod rows;
 
 use std::io::{self, Write as _};
 
 use anstream::ColorChoice;
 use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
-use crossterm::terminal::{self, BeginSynchronizedUpdate, EndSynchronizedUpdate};
-use crossterm::{cursor, execute, queue};
-use unicode_width::UnicodeWidthChar as _;
+use crossterm::style::{Attribute, SetAttribute};
+use crossterm::terminal::{
+    self, BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
+    LeaveAlternateScreen,
+};
+use crossterm::{cursor, queue};
+use rows::{Laid, beginning, layout};
+pub(super) use rows::{cut, fold, width, wrap};
 
 /// The columns and rows that are assumed where the terminal does not say.
 const UNKNOWN_SIZE: (u16, u16) = (80, 24);
+/// What a tab is written as: how far one goes depends on where the terminal thinks it stands.
+const TAB: &str = "    ";
 
 /// The lines that are drawn anew each time.
 #[derive(Debug, Default)]
@@ -26,18 +36,49 @@ pub(super) struct Live {
 #[derive(Debug)]
 pub(super) struct Screen {
     colours: bool,
-    /// Rows of the live part above the cursor's.
-    above_cursor: u16,
+    reflows: bool,
+    holds: Holds,
+    /// The live part as it was drawn last, and the columns that the terminal had then.
+    drawn: Laid,
+    columns: u16,
+}
+
+/// What of the terminal the chat holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Holds {
+    Nothing,
+    /// Its lower end.
+    Conversation,
+    /// All of it, for a page that covers the conversation.
+    Page,
 }
 
 impl Screen {
     /// Takes the terminal: keys come one by one, and pastes as a whole.
     pub(super) fn open() -> io::Result<Self> {
-        terminal::enable_raw_mode()?;
         let choice = anstream::AutoStream::choice(&io::stdout());
-        let screen = Self { colours: choice != ColorChoice::Never, above_cursor: 0 };
-        execute!(io::stdout(), EnableBracketedPaste)?;
+        let mut screen = Self {
+            colours: choice != ColorChoice::Never,
+            reflows: reflows(),
+            holds: Holds::Nothing,
+            drawn: Laid::default(),
+            columns: 0,
+        };
+        screen.take()?;
         Ok(screen)
+    }
+
+    /// Takes the terminal again, in whatever state somebody else has left it.
+    pub(super) fn take(&mut self) -> io::Result<()> {
+        // It is remembered whether this was done, but not that somebody has undone it.
+        terminal::disable_raw_mode()?;
+        terminal::enable_raw_mode()?;
+        self.holds = Holds::Conversation;
+        self.drawn = Laid::default();
+        let mut out = Vec::new();
+        queue!(out, EnableBracketedPaste)?;
+        out.push(b'\r');
+        put(&out)
     }
 
     /// Columns and rows.
@@ -55,66 +96,157 @@ impl Screen {
 
     /// Puts lines above the live part and draws it again.
     pub(super) fn draw(&mut self, above: &[String], live: &Live) -> io::Result<()> {
-        let (_, rows) = Self::size();
-        let mut out = io::stdout().lock();
+        let (columns, height) = Self::size();
+        let laid = layout(&untabbed(live), Self::width(), usize::from(height));
+        let is_same_width = columns == self.columns;
+        if above.is_empty() && is_same_width && laid == self.drawn && self.holds != Holds::Page {
+            return Ok(());
+        }
+        let mut out = Vec::new();
         queue!(out, BeginSynchronizedUpdate)?;
-        self.erase(&mut out)?;
+        self.uncover(&mut out)?;
+        self.to_top(&mut out, columns)?;
+        if !is_same_width {
+            // A terminal that has broken a row joins its parts again when there is room, whatever stands there by then.
+            queue!(out, Clear(ClearType::FromCursorDown))?;
+        }
         for line in above {
-            for row in line.split('\n').flat_map(|line| fold(line, Self::width())) {
-                write!(out, "{}\r\n", self.shown(&row))?;
+            for row in
+                line.split('\n').flat_map(|line| fold(&line.replace('\t', TAB), Self::width()))
+            {
+                self.write_row(&mut out, &row)?;
+                out.extend_from_slice(b"\r\n");
             }
         }
-        let laid = layout(live, Self::width(), usize::from(rows));
+        let keeps = above.is_empty() && is_same_width;
         let last = laid.rows.len().saturating_sub(1);
         for (index, row) in laid.rows.iter().enumerate() {
-            write!(out, "{}", self.shown(row))?;
-            if index < last {
-                out.write_all(b"\r\n")?;
+            if !(keeps && self.drawn.rows.get(index) == Some(row)) {
+                self.write_row(&mut out, row)?;
             }
+            if index < last {
+                out.extend_from_slice(b"\r\n");
+            }
+        }
+        if !keeps || self.drawn.rows.len() > laid.rows.len() {
+            // From the end of the last row, whatever was or was not written of it.
+            let end = laid.rows.last().map_or(0, |row| width(row));
+            queue!(out, cursor::MoveToColumn(u16::try_from(end).unwrap_or(0)))?;
+            queue!(out, Clear(ClearType::FromCursorDown))?;
         }
         let up = u16::try_from(last - laid.cursor.0.min(last)).unwrap_or(0);
         if up > 0 {
             queue!(out, cursor::MoveUp(up))?;
         }
-        queue!(out, cursor::MoveToColumn(u16::try_from(laid.cursor.1).unwrap_or(0)))?;
+        self.place_cursor(&mut out, &laid)?;
         queue!(out, EndSynchronizedUpdate)?;
-        out.flush()?;
-        self.above_cursor = u16::try_from(laid.cursor.0).unwrap_or(0);
+        self.drawn = laid;
+        self.columns = columns;
+        put(&out)
+    }
+
+    /// Covers the conversation with a page, which [`Self::draw`] takes away again.
+    pub(super) fn cover(&mut self, rows: &[String]) -> io::Result<()> {
+        let mut out = Vec::new();
+        queue!(out, BeginSynchronizedUpdate)?;
+        if self.holds != Holds::Page {
+            queue!(out, EnterAlternateScreen, cursor::Hide)?;
+            self.holds = Holds::Page;
+        }
+        queue!(out, cursor::MoveTo(0, 0))?;
+        for (index, row) in rows.iter().enumerate() {
+            if index > 0 {
+                out.extend_from_slice(b"\r\n");
+            }
+            self.write_row(&mut out, row)?;
+        }
+        queue!(out, Clear(ClearType::FromCursorDown), EndSynchronizedUpdate)?;
+        put(&out)
+    }
+
+    fn uncover(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
+        if self.holds == Holds::Page {
+            self.holds = Holds::Conversation;
+            queue!(out, LeaveAlternateScreen, cursor::Show)?;
+        }
         Ok(())
     }
 
-    /// Clears everything that is shown and above it.
+    /// Moves everything that is shown up out of sight; scrolling back still finds it.
     pub(super) fn clear(&mut self) -> io::Result<()> {
-        self.above_cursor = 0;
-        execute!(
-            io::stdout(),
-            terminal::Clear(terminal::ClearType::Purge),
-            terminal::Clear(terminal::ClearType::All),
-            cursor::MoveTo(0, 0)
-        )
+        let (columns, rows) = Self::size();
+        let mut out = Vec::new();
+        self.to_top(&mut out, columns)?;
+        queue!(out, Clear(ClearType::FromCursorDown), cursor::MoveTo(0, rows.saturating_sub(1)))?;
+        out.extend(std::iter::repeat_n(b'\n', usize::from(rows)));
+        queue!(out, cursor::MoveTo(0, 0))?;
+        self.drawn = Laid::default();
+        put(&out)
     }
 
     /// Gives the terminal back as it was, with the cursor below everything.
     pub(super) fn close(&mut self) -> io::Result<()> {
-        let mut out = io::stdout().lock();
-        self.erase(&mut out)?;
-        self.above_cursor = 0;
-        queue!(out, DisableBracketedPaste)?;
-        out.flush()?;
-        drop(out);
-        terminal::disable_raw_mode()
-    }
-
-    fn erase(&self, out: &mut impl io::Write) -> io::Result<()> {
-        if self.above_cursor > 0 {
-            queue!(out, cursor::MoveUp(self.above_cursor))?;
+        if self.holds == Holds::Nothing {
+            return Ok(());
         }
-        out.write_all(b"\r")?;
-        queue!(out, terminal::Clear(terminal::ClearType::FromCursorDown))
+        let mut out = Vec::new();
+        self.uncover(&mut out)?;
+        self.holds = Holds::Nothing;
+        self.to_top(&mut out, Self::size().0)?;
+        queue!(out, Clear(ClearType::FromCursorDown), DisableBracketedPaste)?;
+        self.drawn = Laid::default();
+        let put = put(&out);
+        terminal::disable_raw_mode()?;
+        put
     }
 
-    fn shown(&self, line: &str) -> String {
-        if self.colours { line.to_owned() } else { anstream::adapter::strip_str(line).to_string() }
+    /// Goes to the beginning of the live part.
+    fn to_top(&self, out: &mut Vec<u8>, columns: u16) -> io::Result<()> {
+        let up = self.above_cursor(columns);
+        if up > 0 {
+            queue!(out, cursor::MoveUp(u16::try_from(up).unwrap_or(u16::MAX)))?;
+        }
+        out.push(b'\r');
+        Ok(())
+    }
+
+    /// Rows of the live part above the cursor's, now that the terminal has so many columns. Where it got narrower, most
+    /// terminals have broken the rows that they showed.
+    fn above_cursor(&self, columns: u16) -> usize {
+        let (row, column) = self.drawn.cursor;
+        if columns >= self.columns || !self.reflows {
+            return row;
+        }
+        let columns = usize::from(columns).max(1);
+        let rows = self.drawn.rows.iter().take(row).map(|row| wrap(row, columns).len());
+        rows.sum::<usize>() + column / columns
+    }
+
+    /// Puts the cursor where the next character appears, so that input methods show their choices there. Terminals do not
+    /// agree on how wide some characters are: behind any of them the terminal itself says where that is.
+    fn place_cursor(&self, out: &mut Vec<u8>, laid: &Laid) -> io::Result<()> {
+        let (row, column) = laid.cursor;
+        let before = laid.rows.get(row).map_or("", |row| beginning(row, column));
+        if before.is_ascii() {
+            return queue!(out, cursor::MoveToColumn(u16::try_from(column).unwrap_or(0)));
+        }
+        out.push(b'\r');
+        self.write(out, before)
+    }
+
+    fn write(&self, out: &mut Vec<u8>, text: &str) -> io::Result<()> {
+        if !self.colours {
+            out.extend_from_slice(anstream::adapter::strip_str(text).to_string().as_bytes());
+            return Ok(());
+        }
+        out.extend_from_slice(text.as_bytes());
+        // A style that was cut off with its row must not go on behind it.
+        queue!(out, SetAttribute(Attribute::Reset))
+    }
+
+    fn write_row(&self, out: &mut Vec<u8>, row: &str) -> io::Result<()> {
+        self.write(out, row)?;
+        queue!(out, Clear(ClearType::UntilNewLine))
     }
 }
 
@@ -125,219 +257,22 @@ impl Drop for Screen {
     }
 }
 
-/// The rows of the live part, and the row and column of the cursor.
-#[derive(Debug, PartialEq, Eq)]
-struct Laid {
-    rows: Vec<String>,
-    cursor: (usize, usize),
+/// Hands it to the terminal in one piece.
+fn put(bytes: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)?;
+    out.flush()
 }
 
-/// Breaks the lines at this width. What is higher than the terminal keeps the rows around the cursor.
-fn layout(live: &Live, width: usize, rows: usize) -> Laid {
-    let (line, column) = live.cursor;
-    let mut laid = Laid { rows: Vec::new(), cursor: (0, 0) };
-    for (index, text) in live.lines.iter().enumerate() {
-        let start = laid.rows.len();
-        let broken = wrap(text, width);
-        if index == line {
-            laid.cursor = place(&broken, start, column);
-        }
-        laid.rows.extend(broken);
-    }
-    let room = rows.saturating_sub(1).max(1);
-    if laid.rows.len() > room {
-        let first = (laid.cursor.0 + 1).saturating_sub(room);
-        let first = first.max(laid.rows.len() - room).min(laid.cursor.0);
-        laid.rows = laid.rows.split_off(first);
-        laid.rows.truncate(room);
-        laid.cursor.0 -= first;
-    }
-    laid
+/// Whether the terminal breaks the rows that it shows anew when it gets narrower. Most do; these two say who they are.
+fn reflows() -> bool {
+    std::env::var_os("XTERM_VERSION").is_none()
+        && std::env::var_os("TERM").is_none_or(|term| term != "linux")
 }
 
-/// The row and column of a place in a broken line.
-fn place(rows: &[String], start: usize, column: usize) -> (usize, usize) {
-    let mut left = column;
-    for (index, row) in rows.iter().enumerate() {
-        let width = width(row);
-        if left < width || index + 1 == rows.len() {
-            return (start + index, left.min(width));
-        }
-        left -= width;
-    }
-    (start, 0)
-}
-
-/// The columns that a styled text takes.
-pub(super) fn width(text: &str) -> usize {
-    pieces(text).map(|piece| piece.1).sum()
-}
-
-/// A styled text in rows of at most `width` columns; a style goes on in the next row.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut rows = vec![String::new()];
-    let mut used = 0;
-    for (piece, columns) in pieces(text) {
-        if used + columns > width && used > 0 {
-            rows.push(String::new());
-            used = 0;
-        }
-        if let Some(row) = rows.last_mut() {
-            row.push_str(piece);
-        }
-        used += columns;
-    }
-    rows
-}
-
-/// A styled text in rows of at most `width` columns, broken between words where that is possible; further rows are
-/// indented as the first one.
-pub(super) fn fold(text: &str, width: usize) -> Vec<String> {
-    let blanks = text.len() - text.trim_start_matches(' ').len();
-    let indent = if blanks < width / 2 { " ".repeat(blanks) } else { String::new() };
-    let mut rows = vec![String::new()];
-    let mut used = 0;
-    let mut rest = text;
-    while !rest.is_empty() {
-        // Blanks, and the word behind them.
-        let word = rest.find(|letter| letter != ' ').unwrap_or(rest.len());
-        let behind = rest.get(word..).and_then(|rest| rest.find(' '));
-        let (piece, after) =
-            rest.split_at_checked(behind.map_or(rest.len(), |at| word + at)).unwrap_or((rest, ""));
-        rest = after;
-        let mut piece = piece;
-        if used > 0 && used + self::width(piece) > width {
-            rows.push(indent.clone());
-            used = indent.len();
-            piece = piece.trim_start_matches(' ');
-        }
-        // A word that is wider than the screen is broken anywhere.
-        for (letter, columns) in pieces(piece) {
-            if used + columns > width && used > indent.len() {
-                rows.push(indent.clone());
-                used = indent.len();
-            }
-            used += columns;
-            if let Some(row) = rows.last_mut() {
-                row.push_str(letter);
-            }
-        }
-    }
-    rows
-}
-
-/// Cuts a styled text to so many columns, with a sign that something is missing.
-pub(super) fn cut(text: &str, width: usize) -> String {
-    if self::width(text) <= width {
-        return text.to_owned();
-    }
-    let mut out = String::new();
-    let mut used = 0;
-    for (piece, columns) in pieces(text) {
-        // Styles behind the cut still end what is open.
-        if columns > 0 && used + columns + 1 > width {
-            if used < width {
-                out.push('…');
-            }
-            used = usize::MAX / 2;
-        }
-        if columns == 0 || used < width {
-            out.push_str(piece);
-            used += columns;
-        }
-    }
-    out
-}
-
-/// The characters of a text with their columns; an escape sequence is one piece without any.
-fn pieces(text: &str) -> impl Iterator<Item = (&str, usize)> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        let first = rest.chars().next()?;
-        let length = if rest.starts_with("\u{1b}[") {
-            // Up to the final byte (ECMA-48, 5.4).
-            let end = rest.char_indices().skip(2).find(|(_, letter)| ('@'..='~').contains(letter));
-            end.map_or(rest.len(), |(at, letter)| at + letter.len_utf8())
-        } else {
-            first.len_utf8()
-        };
-        let (piece, after) = rest.split_at_checked(length)?;
-        rest = after;
-        let columns = if piece.starts_with('\u{1b}') { 0 } else { columns(first) };
-        Some((piece, columns))
-    })
-}
-
-fn columns(letter: char) -> usize {
-    // A tab is written as blanks before it gets here; what has no width is joined to what stands before it.
-    letter.width().unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::output::{BOLD, RED};
-
-    fn live(lines: &[&str], cursor: (usize, usize)) -> Live {
-        Live { lines: lines.iter().map(|line| (*line).to_owned()).collect(), cursor }
-    }
-
-    #[test]
-    fn styles_take_no_room() {
-        let text = format!("{BOLD}ab{BOLD:#}c日{RED}!{RED:#}");
-        assert_eq!(width(&text), 6);
-        let rows = wrap(&text, 3);
-        assert_eq!(rows.len(), 2);
-        assert_eq!(width(&rows[0]), 3);
-        assert_eq!(rows.concat(), text, "nothing is lost");
-    }
-
-    #[test]
-    fn a_wide_character_is_not_broken() {
-        assert_eq!(wrap("ab日c", 3), ["ab", "日c"]);
-        assert_eq!(wrap("", 3), [""]);
-        assert_eq!(wrap("日", 1), ["日"]);
-    }
-
-    #[test]
-    fn words_stay_whole_where_they_fit() {
-        assert_eq!(fold("one two three", 8), ["one two", "three"]);
-        assert_eq!(fold("    indented", 40), ["    indented"]);
-        assert_eq!(fold("a verylongword b", 6), ["a", "verylo", "ngword", "b"]);
-        assert_eq!(fold("  - a list item of words", 12), ["  - a list", "  item of", "  words"]);
-        assert_eq!(fold("  verylongword", 8), ["  verylo", "  ngword"]);
-        assert_eq!(fold("", 5), [""]);
-        let bold = format!("one {BOLD}two three{BOLD:#}");
-        assert_eq!(fold(&bold, 8), [format!("one {BOLD}two"), format!("three{BOLD:#}")]);
-    }
-
-    #[test]
-    fn the_cursor_follows_its_line_over_the_edge() {
-        let laid = layout(&live(&["status", "> abcdefgh", "foot"], (1, 10)), 5, 24);
-        assert_eq!(laid.rows, ["statu", "s", "> abc", "defgh", "foot"]);
-        assert_eq!(laid.cursor, (3, 5));
-        let laid = layout(&live(&["> abcdefgh"], (0, 5)), 5, 24);
-        assert_eq!(laid.cursor, (1, 0));
-        assert_eq!(layout(&live(&["> "], (0, 2)), 5, 24).cursor, (0, 2));
-    }
-
-    #[test]
-    fn what_is_higher_than_the_terminal_keeps_the_rows_around_the_cursor() {
-        let lines: Vec<String> = (0..50).map(|number| number.to_string()).collect();
-        let texts: Vec<&str> = lines.iter().map(String::as_str).collect();
-        for at in [0, 10, 48, 49] {
-            let laid = layout(&live(&texts, (at, 0)), 20, 6);
-            assert_eq!(laid.rows.len(), 5);
-            assert_eq!(laid.rows[laid.cursor.0], at.to_string());
-        }
-    }
-
-    #[test]
-    fn a_cut_text_says_so_and_closes_its_style() {
-        let text = format!("{BOLD}abcdef{BOLD:#}");
-        assert_eq!(cut(&text, 6), text);
-        assert_eq!(cut(&text, 4), format!("{BOLD}abc…{BOLD:#}"));
-        assert_eq!(width(&cut("日本語", 4)), 3);
-        assert_eq!(cut("abc", 0), "");
+fn untabbed(live: &Live) -> Live {
+    Live {
+        lines: live.lines.iter().map(|line| line.replace('\t', TAB)).collect(),
+        cursor: live.cursor,
     }
 }

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use innerve_agent::{Agent, PastSession, Run, SessionEnv};
-use innerve_protocol::ContentBlock;
+use innerve_permission::PermissionMode;
+use innerve_pipeline::PolicySource as _;
+use innerve_protocol::{ContentBlock, Message};
 
 use crate::args::SessionArguments;
 use crate::exit::Failure;
@@ -20,6 +22,8 @@ pub(super) struct Talk {
     chosen: Chosen,
     agent: Option<Agent>,
     pub(super) reload: Option<Reload>,
+    /// The mode of the conversation that was left: who had a plan made first, wants that in the next one too.
+    mode: Option<PermissionMode>,
     /// What the model is told with the next text.
     notes: Vec<ContentBlock>,
     has_said: bool,
@@ -39,6 +43,7 @@ impl Talk {
             chosen,
             agent: None,
             reload: None,
+            mode: None,
             notes: Vec::new(),
             has_said: false,
         };
@@ -56,6 +61,9 @@ impl Talk {
             Some(past) => Agent::resume(env, past),
         }
         .map_err(|error| Failure::new(error.to_string()))?;
+        if let Some(mode) = self.mode {
+            agent.env().policy.set_mode(mode);
+        }
         self.reload = Some(self.workplace.reload(agent.env(), &self.arguments.agent.policy));
         self.agent = Some(agent);
         Ok(())
@@ -107,15 +115,17 @@ impl Talk {
         self.open(None)
     }
 
-    /// Leaves this conversation for an earlier one.
-    pub(super) async fn resume(&mut self, id: &str) -> Result<(), Failure> {
+    /// Leaves this conversation for an earlier one, and gives what was said in that.
+    pub(super) async fn resume(&mut self, id: &str) -> Result<Vec<Message>, Failure> {
         let folder = sessions::find(&self.workplace.sessions, id)?;
         if self.env().is_some_and(|env| env.folder == folder) {
             return Err(Failure::usage("that is the session that you are in"));
         }
         let past = sessions::take(&folder)?;
+        let messages = past.transcript().messages.clone();
         self.leave("resume").await;
-        self.open(Some(past))
+        self.open(Some(past))?;
+        Ok(messages)
     }
 
     /// Goes on with another model.
@@ -131,6 +141,7 @@ impl Talk {
     async fn leave(&mut self, why: &str) {
         self.reload = None;
         if let Some(agent) = self.agent.take() {
+            self.mode = Some(agent.env().policy.current().mode);
             for notice in agent.close(why).await {
                 warn(&notice);
             }

@@ -1,7 +1,9 @@
 //! The chat on the screen: keys, events of the run, questions and notices, one after the other.
 
+mod asked;
 mod keys;
 mod view;
+mod work;
 
 use std::collections::VecDeque;
 use std::future::pending;
@@ -9,23 +11,26 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use crossterm::event::{Event, KeyEventKind};
-use innerve_agent::{AgentEvent, Run, ToolReport};
-use innerve_pipeline::Answer;
+use innerve_agent::{AgentEvent, Run, RunSummary, TerminalReason};
 use innerve_protocol::ContentBlock;
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 
-use super::asking::{Asked, Reply};
+use super::actions::{NO_CONVERSATION, Next};
+use super::asking::Asked;
 use super::commands::{self, Typed};
 use super::editor::Editor;
 use super::history::History;
 use super::markdown::Markdown;
+use super::pager::Pager;
+use super::results::Results;
 use super::screen::Screen;
 use super::talk::Talk;
 use crate::exit::{Exit, Failure};
-use crate::interrupts::Interrupts;
-use crate::output::{BOLD, DIM, Diverted, TextEvents, plain, warn};
-use crate::terminal::{Dialogue, Heard};
+use crate::interrupts::{Continued, Interrupts};
+use crate::output::{BOLD, DIM, Diverted, TextEvents, YELLOW, complain, plain, warn};
+use asked::Open;
 pub(super) use view::short;
+use work::Work;
 
 /// The shortest time between two drawings.
 const FRAME: Duration = Duration::from_millis(30);
@@ -33,6 +38,8 @@ const FRAME: Duration = Duration::from_millis(30);
 const TICK: Duration = Duration::from_millis(250);
 /// Ticks between two looks at the settings files.
 const TICKS_PER_LOOK: u32 = 4;
+/// Lines of a sent text that are shown again, and characters of each.
+const MAX_ECHO: (usize, usize) = (20, 1_000);
 /// How long a run may take to end in good order when the chat ends.
 const LAST_WAIT: Duration = Duration::from_secs(5);
 
@@ -50,32 +57,19 @@ pub(super) struct Ui {
     /// What Tab found.
     choices: Vec<String>,
     hint: &'static str,
-    /// The result that Ctrl-O shows in full.
-    last: Option<ToolReport>,
+    /// What Ctrl-O shows in full.
+    results: Results,
+    /// The page that shows it, and the place of what it shows.
+    page: Option<(Pager, usize)>,
     waiting: VecDeque<Asked>,
     open: Option<Open>,
     questions: UnboundedReceiver<Asked>,
     notices: UnboundedReceiver<String>,
     input: UnboundedReceiver<Event>,
     interrupts: Interrupts,
+    continued: Continued,
     /// Given back when the chat ends.
     diverted: Diverted,
-}
-
-/// A run that is under way.
-struct Work {
-    run: Run,
-    since: Instant,
-    doing: String,
-    is_stopping: bool,
-}
-
-/// The question that a person sees.
-struct Open {
-    dialogue: Dialogue,
-    reply: Reply,
-    /// What was being written when the question came.
-    draft: String,
 }
 
 /// Whether the chat goes on.
@@ -83,6 +77,8 @@ struct Open {
 pub(super) enum Flow {
     On,
     End,
+    /// Somebody else ended it, by a signal.
+    Killed,
 }
 
 impl Ui {
@@ -91,6 +87,7 @@ impl Ui {
         let failed =
             |error: io::Error| Failure::new(format!("the terminal cannot be used: {error}"));
         let interrupts = Interrupts::listen()?;
+        let continued = Continued::listen()?;
         let history = History::in_folder(&talk.workplace.state);
         let editor = Editor::with_history(history.load());
         let screen = Screen::open().map_err(failed)?;
@@ -110,13 +107,15 @@ impl Ui {
             above: vec![hello, String::new()],
             choices: Vec::new(),
             hint: "",
-            last: None,
+            results: Results::default(),
+            page: None,
             waiting: VecDeque::new(),
             open: None,
             questions,
             notices,
             input: read_input(),
             interrupts,
+            continued,
             diverted,
         })
     }
@@ -135,14 +134,15 @@ impl Ui {
         drop(self.diverted);
         let said = self.talk.has_said();
         self.talk.end().await;
-        ended.and(closed).map_err(|error| Failure::new(format!("the terminal failed: {error}")))?;
+        let flow = ended.and_then(|flow| closed.map(|()| flow));
+        let flow = flow.map_err(|error| Failure::new(format!("the terminal failed: {error}")))?;
         if let Some(id) = id.filter(|_| said) {
             crate::output::note(&format!("{DIM}to go on with it: innerve --resume {id}{DIM:#}"));
         }
-        Ok(Exit::Success)
+        Ok(if flow == Flow::Killed { Exit::Interrupted } else { Exit::Success })
     }
 
-    async fn work(&mut self) -> io::Result<()> {
+    async fn work(&mut self) -> io::Result<Flow> {
         let mut ticks = tokio::time::interval(TICK);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut count = 0_u32;
@@ -158,7 +158,11 @@ impl Ui {
                     is_dirty = false;
                     continue;
                 }
-                () = self.interrupts.next() => Flow::End,
+                () = self.interrupts.next() => Flow::Killed,
+                () = self.continued.next() => {
+                    self.screen.take()?;
+                    Flow::On
+                }
                 event = self.input.recv() => match event {
                     Some(event) => self.hear(event).await?,
                     None => Flow::End,
@@ -189,8 +193,9 @@ impl Ui {
             };
             self.ask_next();
             self.take_notices();
-            if flow == Flow::End {
-                return self.draw();
+            if flow != Flow::On {
+                self.page = None;
+                return self.draw().map(|()| flow);
             }
             is_dirty = true;
         }
@@ -199,12 +204,13 @@ impl Ui {
     async fn hear(&mut self, event: Event) -> io::Result<Flow> {
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => return self.key(key).await,
-            Event::Paste(text) => {
+            Event::Paste(text) if self.page.is_none() => {
                 self.choices.clear();
                 self.editor.insert(&text);
             }
             Event::Resize(..)
             | Event::Key(_)
+            | Event::Paste(_)
             | Event::Mouse(_)
             | Event::FocusGained
             | Event::FocusLost => {}
@@ -225,7 +231,22 @@ impl Ui {
         self.history.add(&text);
         self.echo(&text);
         match commands::read(&text) {
-            Typed::Known(action, behind) => return self.act(action, behind).await,
+            Typed::Known(action, behind) if self.run.is_some() && action.needs_rest(behind) => {
+                warn("an answer is being written; stop it by Esc first");
+            }
+            Typed::Known(action, behind) => {
+                match self.talk.act(action, behind).await {
+                    Ok(Next::Stay) => {}
+                    Ok(Next::End) => return Ok(Flow::End),
+                    Ok(Next::Follow(run)) => {
+                        self.begin(run);
+                        return Ok(Flow::On);
+                    }
+                    Err(failure) => complain(&failure.message),
+                }
+                self.take_notices();
+                self.above.push(String::new());
+            }
             Typed::Unknown(name) => {
                 warn(&format!("there is no command /{name}; /help lists them"));
             }
@@ -242,27 +263,17 @@ impl Ui {
 
     async fn say(&mut self, text: &str) {
         self.talk.look().await;
-        let run = self.talk.say(text);
-        self.begin(run);
+        match self.talk.say(text) {
+            Some(run) => self.begin(run),
+            None => warn(NO_CONVERSATION),
+        }
     }
 
     /// Follows a run.
-    pub(super) fn begin(&mut self, run: Option<Run>) {
-        let Some(run) = run else {
-            return warn("there is no conversation; /clear begins one");
-        };
+    fn begin(&mut self, run: Run) {
         self.markdown = Markdown::default();
         self.texts = TextEvents::new();
-        let doing = "thinking".to_owned();
-        self.run = Some(Work { run, since: Instant::now(), doing, is_stopping: false });
-    }
-
-    /// Whether a run is under way; tells so when it is.
-    pub(super) fn is_busy(&self) -> bool {
-        if self.run.is_some() {
-            warn("an answer is being written; stop it by Esc first");
-        }
-        self.run.is_some()
+        self.run = Some(Work::begin(run));
     }
 
     /// Shows an event of the run.
@@ -271,53 +282,108 @@ impl Ui {
             self.run = None;
             return;
         };
-        let doing = match &event {
+        match &event {
             AgentEvent::Text(words) => {
                 self.above.extend(self.markdown.push(words));
-                self.doing("writing");
-                return;
+                self.does("writing");
             }
-            AgentEvent::Thinking(_) => return self.doing("thinking"),
-            AgentEvent::ToolStarted(tool_use) => Some(view::call(tool_use)),
+            AgentEvent::Thinking(_) | AgentEvent::User(_) => self.does("thinking"),
+            AgentEvent::ToolStarted(tool_use) => {
+                self.above.extend(self.markdown.finish());
+                if let Some(work) = &mut self.run {
+                    work.started(tool_use);
+                }
+            }
+            AgentEvent::Progress(progress) => {
+                self.above.extend(self.run.as_mut().and_then(|work| work.progress(progress)));
+            }
             AgentEvent::ToolEnded(report) => {
-                self.last = Some(report.clone());
-                None
+                self.above.extend(self.markdown.finish());
+                if let Some(work) = &mut self.run {
+                    let (result, lines) = work.ended(report);
+                    self.above.extend(lines);
+                    self.results.keep(result);
+                }
             }
-            AgentEvent::User(_) => Some("thinking".to_owned()),
-            AgentEvent::Started { .. }
-            | AgentEvent::Assistant(_)
-            | AgentEvent::Progress(_)
-            | AgentEvent::Retrying(_)
+            AgentEvent::Ended(summary) => {
+                self.above.extend(self.markdown.finish());
+                self.ended(summary).await;
+            }
+            AgentEvent::Retrying(_)
             | AgentEvent::Warning(_)
             | AgentEvent::Discarded
-            | AgentEvent::Compacted(_)
-            | AgentEvent::Continuing(_)
-            | AgentEvent::Ended(_) => None,
-        };
-        if let Some(doing) = doing {
-            self.doing(&doing);
-        }
-        self.above.extend(self.markdown.finish());
-        // It prints by notices, which go to the screen.
-        if let Err(error) = self.texts.show(&event) {
-            warn(&format!("the output failed: {error}"));
-        }
-        self.take_notices();
-        if matches!(event, AgentEvent::Ended(_)) {
-            self.above.push(String::new());
-            let unsent = self.run.take().map(|work| work.run.take_unsent()).unwrap_or_default();
-            let texts: Vec<&str> =
-                unsent.iter().flatten().filter_map(ContentBlock::as_text).collect();
-            if !texts.is_empty() {
-                let text = texts.join("\n\n");
-                self.say(&text).await;
+            | AgentEvent::Compacted(_) => {
+                self.above.extend(self.markdown.finish());
+                // It prints by notices, which go to the screen.
+                if let Err(error) = self.texts.show(&event) {
+                    warn(&format!("the output failed: {error}"));
+                }
+                self.take_notices();
             }
+            AgentEvent::Started { .. } | AgentEvent::Assistant(_) | AgentEvent::Continuing(_) => {}
         }
     }
 
-    fn doing(&mut self, what: &str) {
+    /// A run is over. What was sent and never heard goes on as the next text, or, where a person stopped the run, back to
+    /// them.
+    async fn ended(&mut self, summary: &RunSummary) {
+        let terminal = &summary.terminal;
+        match terminal.reason {
+            TerminalReason::Completed if terminal.message.is_empty() => {}
+            TerminalReason::Completed => warn(&terminal.message),
+            TerminalReason::AbortedStreaming
+            | TerminalReason::AbortedTools
+            | TerminalReason::DeniedByUser => {
+                let message = plain(&terminal.message);
+                self.above.push(format!("{YELLOW}■{YELLOW:#} {DIM}{message}{DIM:#}"));
+            }
+            TerminalReason::MaxTurns
+            | TerminalReason::PromptTooLong
+            | TerminalReason::ImageError
+            | TerminalReason::ModelError
+            | TerminalReason::BlockingLimit
+            | TerminalReason::StopHookPrevented
+            | TerminalReason::HookStopped
+            | TerminalReason::BudgetExceeded
+            | TerminalReason::Refused
+            | TerminalReason::SessionError => complain(&terminal.message),
+        }
+        self.take_notices();
+        self.above.push(String::new());
+        let Some(work) = self.run.take() else { return };
+        let unsent = work.run.take_unsent();
+        let texts: Vec<&str> = unsent.iter().flatten().filter_map(ContentBlock::as_text).collect();
+        if texts.is_empty() {
+            return;
+        }
+        let text = texts.join("\n\n");
+        if work.is_stopping {
+            self.hint = "what waited for its turn is in the prompt again";
+            self.put_before_draft(text);
+        } else {
+            self.say(&text).await;
+        }
+    }
+
+    /// Puts a text before what is being written.
+    fn put_before_draft(&mut self, mut text: String) {
+        let draft = match &mut self.open {
+            Some(open) => &mut open.draft,
+            None => &mut self.editor.take(),
+        };
+        if !draft.is_empty() {
+            text.push_str("\n\n");
+        }
+        text.push_str(draft);
+        match &mut self.open {
+            Some(open) => open.draft = text,
+            None => self.editor.set(text),
+        }
+    }
+
+    fn does(&mut self, what: &'static str) {
         if let Some(work) = &mut self.run {
-            what.clone_into(&mut work.doing);
+            work.does(what);
         }
     }
 
@@ -329,63 +395,19 @@ impl Ui {
         }
     }
 
-    /// Opens the next question that still needs an answer.
-    fn ask_next(&mut self) {
-        if self.open.as_ref().is_some_and(|open| open.reply.is_withdrawn()) {
-            self.above.push(format!("{DIM}  the question was withdrawn{DIM:#}"));
-            self.close_question();
-        }
-        while self.open.is_none() {
-            let Some(Asked { request, reply }) = self.waiting.pop_front() else { return };
-            if reply.is_withdrawn() {
-                continue;
-            }
-            self.above.extend(self.markdown.finish());
-            match Dialogue::begin(request) {
-                Err(answer) => reply.answer(answer),
-                Ok(dialogue) => {
-                    self.above.extend(dialogue.opening());
-                    let draft = self.editor.take();
-                    self.open = Some(Open { dialogue, reply, draft });
-                    self.forget_keys();
-                }
-            }
-        }
-    }
-
-    /// What was typed before a question was seen does not answer it.
-    fn forget_keys(&mut self) {
-        while self.input.try_recv().is_ok() {}
-    }
-
-    fn answer(&mut self, text: &str) {
-        let Some(open) = &mut self.open else { return };
-        match open.dialogue.hear(text) {
-            Heard::Again(problem) => self.above.push(problem.to_owned()),
-            Heard::Next => self.forget_keys(),
-            Heard::Answer(answer) => self.close_question_with(answer, text),
-        }
-    }
-
-    fn close_question_with(&mut self, answer: Answer, text: &str) {
-        self.above.push(format!("  {DIM}{}{DIM:#}", plain(text)));
-        if let Some(open) = self.close_question() {
-            open.answer(answer);
-        }
-    }
-
-    /// Puts back what was being written; gives where the answer goes.
-    fn close_question(&mut self) -> Option<Reply> {
-        let open = self.open.take()?;
-        self.editor.set(open.draft);
-        Some(open.reply)
-    }
-
-    /// Shows what was sent.
+    /// Shows what was sent, of a long text the beginning.
     fn echo(&mut self, text: &str) {
-        for (index, line) in plain(text).lines().enumerate() {
+        let (most, width) = MAX_ECHO;
+        for (index, line) in text.lines().take(most).enumerate() {
             let mark = if index == 0 { ">" } else { " " };
-            self.above.push(format!("{BOLD}{mark} {line}{BOLD:#}"));
+            let end = line.char_indices().nth(width).map_or(line.len(), |(at, _)| at);
+            let dots = if end < line.len() { "…" } else { "" };
+            let line = plain(line.get(..end).unwrap_or_default());
+            self.above.push(format!("{BOLD}{mark} {line}{dots}{BOLD:#}"));
+        }
+        let left = text.lines().count().saturating_sub(most);
+        if left > 0 {
+            self.above.push(format!("{DIM}  … and {} more{DIM:#}", view::lines_word(left)));
         }
     }
 

@@ -3,15 +3,12 @@
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;
 
-use anstyle::Style;
-use innerve_agent::{AgentEvent, Compaction, RunSummary, TerminalReason, ToolReport};
-use innerve_builtins::show;
+use innerve_agent::{AgentEvent, Compaction, RunSummary, TerminalReason};
 use innerve_pipeline::Outcome;
 use innerve_protocol::{ToolUse, ToolUseId};
-use innerve_tool::show::{RowKind, is_put_away};
 use serde_json::{Value, json};
 
-use super::{BOLD, DIM, GREEN, RED, YELLOW, headline, note, plain, print_json, warn};
+use super::{DIM, RED, YELLOW, calls, note, plain, print_json, warn};
 
 /// Shows a run to a person: the model's words on standard output, what it does on standard error.
 pub(crate) struct TextEvents {
@@ -42,11 +39,13 @@ impl TextEvents {
                 self.end_line()?;
                 self.open.push(tool_use.id.clone());
                 self.side_by_side |= self.open.len() > 1;
-                note(&started("●", tool_use));
+                note(&calls::started("●", tool_use));
             }
             AgentEvent::ToolEnded(report) => {
                 self.end_line()?;
-                ended(report, self.side_by_side);
+                for line in calls::ended(report, self.side_by_side) {
+                    note(&line);
+                }
                 self.open.retain(|id| *id != report.tool_use_id);
                 self.side_by_side &= !self.open.is_empty();
             }
@@ -117,7 +116,7 @@ impl TextEvents {
             "tool_started" => {
                 let input = progress.data.get("input").cloned().unwrap_or_default();
                 let tool_use = ToolUse::new(progress.tool_use_id.clone(), field("tool"), input);
-                note(&format!("    {}", started("·", &tool_use)));
+                note(&format!("    {}", calls::started("·", &tool_use)));
             }
             "tool_ended" => {
                 if let Some(code) = progress.data.get("code").and_then(Value::as_str) {
@@ -175,59 +174,6 @@ impl TextEvents {
         let cost = cost.unwrap_or_default();
         note(&format!("{DIM}{rounds}{tokens}{cost}, session {}{DIM:#}", summary.session_id));
         Ok(())
-    }
-}
-
-fn started(mark: &str, tool_use: &ToolUse) -> String {
-    let about = headline(&show::of(&tool_use.name).call(&tool_use.input), 100);
-    format!("{mark} {BOLD}{}{BOLD:#} {about}", plain(&tool_use.name))
-}
-
-fn ended(report: &ToolReport, named: bool) {
-    let look = show::of(&report.tool);
-    let name = if named {
-        let about = headline(&look.call(&report.input), 100);
-        format!("{BOLD}{}{BOLD:#} {about}: ", plain(&report.tool))
-    } else {
-        String::new()
-    };
-    let time = if report.elapsed >= Duration::from_millis(500) {
-        format!(" {DIM}{:.1} s{DIM:#}", report.elapsed.as_secs_f64())
-    } else {
-        String::new()
-    };
-    let shown = match &report.outcome {
-        Outcome::Succeeded => {
-            let shown = look.result(&report.data, &report.text);
-            note(&format!("  {GREEN}✓{GREEN:#} {name}{}{time}", headline(&shown.headline, 90)));
-            shown
-        }
-        Outcome::Failed => {
-            let shown = look.error(&report.text);
-            note(&format!("  {RED}✗{RED:#} {name}{}{time}", headline(&shown.headline, 110)));
-            shown
-        }
-        Outcome::Refused(reason) => {
-            let shown = look.refusal(&reason.message);
-            note(&format!("  {YELLOW}⊘ {name}denied:{YELLOW:#} {}", plain(&shown.headline)));
-            shown
-        }
-        Outcome::Deferred => return note(&format!("  {YELLOW}⊘ {name}deferred{YELLOW:#}")),
-        Outcome::Interrupted => return note(&format!("  {YELLOW}⊘ {name}interrupted{YELLOW:#}")),
-    };
-    let width = if is_put_away(&report.text) { 400 } else { 120 };
-    for row in &shown.rows {
-        let style = match row.kind {
-            RowKind::Plain => Style::new(),
-            RowKind::Quiet | RowKind::Place => DIM,
-            RowKind::Added => GREEN,
-            RowKind::Removed => RED,
-            RowKind::Warning => YELLOW,
-        };
-        note(&format!("    {style}{}{style:#}", headline(&row.text, width)));
-    }
-    if shown.left_out > 0 {
-        note(&format!("    {DIM}… {} more lines{DIM:#}", shown.left_out));
     }
 }
 

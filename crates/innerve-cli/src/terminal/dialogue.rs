@@ -55,7 +55,7 @@ impl Dialogue {
     /// What is shown before each line that is read.
     pub(crate) fn asks(&self) -> Vec<String> {
         match &self.0 {
-            Kind::Permission { rules, .. } => vec![options(rules)],
+            Kind::Permission { rules, .. } => options(rules),
             Kind::Answers(answers) => answers.asks(),
         }
     }
@@ -72,16 +72,18 @@ impl Dialogue {
     }
 }
 
-fn options(rules: &[String]) -> String {
-    let mut line = format!("{BOLD}[y]{BOLD:#} yes  {BOLD}[n]{BOLD:#} no");
+/// The answers, and for each that would save rules, which ones and how long they hold.
+fn options(rules: &[String]) -> Vec<String> {
+    let mut lines = vec![format!("{BOLD}[y]{BOLD:#} yes  {BOLD}[n]{BOLD:#} no")];
     if !rules.is_empty() {
         let shown = plain(&rules.join(", "));
-        line.push_str(&format!(
-            "  {BOLD}[s]{BOLD:#} yes, and {shown} for this session  {BOLD}[a]{BOLD:#} always"
+        lines.push(format!("{BOLD}[s]{BOLD:#} yes, and {shown} for this session"));
+        lines.push(format!(
+            "{BOLD}[a]{BOLD:#} always {shown}, kept in your settings of this project"
         ));
     }
-    line.push_str(&format!("  {DIM}or say what to do instead{DIM:#}"));
-    line
+    lines.push(format!("{DIM}or say what to do instead{DIM:#}"));
+    lines.into_iter().map(|line| format!("  {line}")).collect()
 }
 
 /// One letter or word answers; a longer text is a no with a comment; a blank line is no answer.

@@ -1,25 +1,31 @@
 //! What keys do beside writing.
 
 use std::io;
+use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use innerve_permission::PermissionMode;
 use innerve_pipeline::{Answer, PolicySource as _};
 
-use super::super::complete::{MAX_CHOICES, complete};
+use super::super::commands;
+use super::super::complete::complete;
 use super::super::editor::Edit;
-use super::super::screen::Screen;
+use super::super::pager::{Pager, Turn};
 use super::{Flow, Ui};
-use crate::output::{BOLD, DIM, plain};
 
-/// Characters of a result that Ctrl-O shows.
-const MAX_SHOWN: usize = 64 * 1024;
+/// How long a stop by Ctrl-Z may take to come.
+const STOP: Duration = Duration::from_millis(300);
 /// What a first Ctrl-C on an empty line says.
 const AGAIN: &str = "Ctrl-C again ends the chat";
 
 impl Ui {
     #[expect(clippy::wildcard_enum_match_arm, reason = "all other keys are the editor's")]
     pub(super) async fn key(&mut self, key: KeyEvent) -> io::Result<Flow> {
+        if let Some((pager, _)) = &mut self.page {
+            let turn = pager.key(key);
+            self.turn(turn);
+            return Ok(Flow::On);
+        }
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let hint = std::mem::take(&mut self.hint);
         match key.code {
@@ -27,7 +33,7 @@ impl Ui {
             KeyCode::Char('d') if control && self.editor.text().is_empty() => return Ok(Flow::End),
             KeyCode::Char('l') if control => self.screen.clear()?,
             KeyCode::Char('o') if control => self.expand(),
-            KeyCode::Char('z') if control => self.suspend()?,
+            KeyCode::Char('z') if control => self.suspend().await?,
             KeyCode::Esc => self.escape(),
             KeyCode::BackTab => self.next_mode(),
             KeyCode::Tab if self.open.is_none() => self.complete(),
@@ -35,7 +41,8 @@ impl Ui {
                 self.choices.clear();
                 match self.editor.key(key) {
                     Edit::Sent(text) => return self.sent(text).await,
-                    Edit::Changed | Edit::Unknown => {}
+                    Edit::Changed => self.suggest(),
+                    Edit::Unknown => {}
                 }
             }
         }
@@ -48,7 +55,7 @@ impl Ui {
         if self.open.is_some() {
             self.close_question_with(Answer::Deny { comment: None }, "no");
         }
-        if self.run.is_some() {
+        if self.run.as_ref().is_some_and(|work| !work.is_stopping) {
             self.stop();
         } else if !self.editor.text().is_empty() {
             self.editor.take();
@@ -69,18 +76,32 @@ impl Ui {
         self.choices.clear();
     }
 
-    /// The last result in full.
+    /// Opens a page on what the question is about, or on the last result.
     fn expand(&mut self) {
-        let Some(report) = &self.last else {
+        if let Some(open) = &self.open {
+            let title = "What is asked about".to_owned();
+            self.page = Some((Pager::new(title, open.about.clone()), usize::MAX));
+        } else if let Some(last) = self.results.len().checked_sub(1) {
+            self.read_result(last);
+        } else {
             self.hint = "there is no result to show";
-            return;
-        };
-        self.above.push(format!("{BOLD}{}{BOLD:#} {DIM}in full{DIM:#}", plain(&report.tool)));
-        let text: String = report.text.chars().take(MAX_SHOWN).collect();
-        self.above.extend(plain(&text).lines().map(|line| format!("  {line}")));
-        if text.len() < report.text.len() {
-            self.above
-                .push(format!("{DIM}  … {} bytes more{DIM:#}", report.text.len() - text.len()));
+        }
+    }
+
+    fn read_result(&mut self, at: usize) {
+        let title = format!("Result {} of {}", at + 1, self.results.len());
+        self.page = Some((Pager::new(title, self.results.lines(at)), at));
+    }
+
+    /// Leaves a page, or goes to the result before or after it.
+    fn turn(&mut self, turn: Turn) {
+        let Some((_, at)) = self.page else { return };
+        let is_of_results = at < self.results.len();
+        match turn {
+            Turn::Close => self.page = None,
+            Turn::Back if is_of_results && at > 0 => self.read_result(at - 1),
+            Turn::On if at + 1 < self.results.len() => self.read_result(at + 1),
+            Turn::Stay | Turn::Back | Turn::On => {}
         }
     }
 
@@ -110,28 +131,34 @@ impl Ui {
                 self.editor.complete(found.replaces, &format!("{only}{blank}"));
                 self.choices.clear();
             }
-            many => {
+            _ => {
                 self.editor.complete(found.replaces, &found.common);
-                self.choices = many.iter().take(MAX_CHOICES).cloned().collect();
-                if many.len() > MAX_CHOICES {
-                    self.choices.push(format!("and {} more", many.len() - MAX_CHOICES));
-                }
+                self.choices = vec![found.listed()];
             }
+        }
+    }
+
+    /// Says which commands begin like what was typed.
+    fn suggest(&mut self) {
+        if self.open.is_none() {
+            self.choices = commands::beginning(self.editor.before());
         }
     }
 
     /// Hands the terminal to the shell until it gives it back.
     #[cfg(unix)]
-    fn suspend(&mut self) -> io::Result<()> {
+    async fn suspend(&mut self) -> io::Result<()> {
+        use rustix::process::{Signal, kill_current_process_group};
         self.screen.close()?;
-        let own = rustix::process::getpid();
-        rustix::process::kill_process(own, rustix::process::Signal::TSTP)?;
-        self.screen = Screen::open()?;
-        Ok(())
+        // As a terminal does it: whoever started this program with it is stopped too.
+        kill_current_process_group(Signal::TSTP)?;
+        // The stop comes when it comes, and not at all where no shell could end it.
+        let _stopped = tokio::time::timeout(STOP, self.continued.next()).await;
+        self.screen.take()
     }
 
     #[cfg(not(unix))]
-    fn suspend(&mut self) -> io::Result<()> {
+    async fn suspend(&mut self) -> io::Result<()> {
         self.hint = "this system cannot suspend a program";
         Ok(())
     }

@@ -1,54 +1,53 @@
 //! What stands at the lower end of the screen.
 
 use std::io;
-use std::time::Duration;
 
 use innerve_pipeline::PolicySource as _;
-use innerve_protocol::ToolUse;
-use serde_json::Value;
 
 use super::super::screen::{Live, Screen, cut, fold, width};
-use super::{Ui, Work};
-use crate::output::{BOLD, DIM, YELLOW, headline, plain};
+use super::Ui;
+use crate::output::{BOLD, DIM, YELLOW, plain};
 
-/// A run of less time shows none.
-const SHORT: Duration = Duration::from_secs(1);
 /// Rows of an unfinished line that are shown.
 const MAX_UNFINISHED: usize = 4;
+/// Characters of a line of the prompt that are shown before the cursor, and behind it.
+const MAX_LINE: usize = 2_000;
+/// What a page says when a question came meanwhile.
+const ASKED: &str = "a question waits · q closes this page";
 
 impl Ui {
     /// Draws what has come and what is there now.
     pub(super) fn draw(&mut self) -> io::Result<()> {
-        let live = self.live(Screen::width());
+        let (_, rows) = Screen::size();
+        let room = Screen::width();
+        if let Some((pager, _)) = &mut self.page {
+            let notice = if self.open.is_some() { ASKED } else { "" };
+            return self.screen.cover(&pager.view(room, usize::from(rows), notice));
+        }
+        let live = self.live(room, usize::from(rows));
         let above = std::mem::take(&mut self.above);
         self.screen.draw(&above, &live)
     }
 
-    fn live(&self, room: usize) -> Live {
+    fn live(&self, room: usize, rows: usize) -> Live {
         let mut lines = Vec::new();
-        if let Some(unfinished) = self.markdown.unfinished() {
-            lines.extend(fold(&tail(&unfinished, room * MAX_UNFINISHED), room));
+        if let Some(unfinished) = self.markdown.unfinished(room * MAX_UNFINISHED) {
+            lines.extend(fold(&unfinished, room));
         }
         match (&self.open, &self.run) {
             (Some(open), _) => {
                 lines.extend(open.dialogue.asks().iter().flat_map(|line| fold(line, room)));
             }
-            (None, Some(work)) => lines.push(cut(&working(work), room)),
+            (None, Some(work)) => lines.extend(work.lines(room)),
             (None, None) => {}
         }
-        if !self.choices.is_empty() {
-            lines.push(format!("{DIM}{}{DIM:#}", plain(&self.choices.join("  "))));
-        }
+        lines.extend(self.choices.iter().map(|line| format!("{DIM}{}{DIM:#}", plain(line))));
         let first = lines.len();
-        let before = shown(self.editor.before());
-        let row = before.matches('\n').count();
-        let column = before.rsplit('\n').next().map_or(0, width);
-        for (index, line) in shown(self.editor.text()).split('\n').enumerate() {
-            let mark = if index == 0 { format!("{BOLD}> {BOLD:#}") } else { "  ".to_owned() };
-            lines.push(format!("{mark}{line}"));
-        }
+        let (text, (row, column)) =
+            window(self.editor.before(), self.editor.after(), (rows / 3).max(1));
+        lines.extend(text);
         lines.push(cut(&self.foot(), room));
-        Live { lines, cursor: (first + row, column + 2) }
+        Live { lines, cursor: (first + row, column) }
     }
 
     /// Mode, model and cost, and what the last key has to say.
@@ -73,49 +72,61 @@ impl Ui {
     }
 }
 
-/// What is being done, and since when.
-fn working(work: &Work) -> String {
-    let elapsed = work.since.elapsed();
-    let time = if elapsed < SHORT { String::new() } else { format!(" {}", clock(elapsed)) };
-    let end = if work.is_stopping { "stopping" } else { "Esc stops" };
-    format!("{YELLOW}●{YELLOW:#} {}{DIM}{time} · {end}{DIM:#}", plain(&work.doing))
+/// The lines of the prompt around the cursor, so many of them on each side of it, and where the cursor is. However long
+/// a paste was, only what is shown costs time.
+fn window(before: &str, after: &str, most: usize) -> (Vec<String>, (usize, usize)) {
+    let mut above: Vec<&str> = before.rsplit('\n').take(most).collect();
+    above.reverse();
+    let hidden = before.matches('\n').count() + 1 - above.len();
+    let mut lines = Vec::new();
+    if hidden > 0 {
+        lines.push(format!("  {DIM}… {} above{DIM:#}", lines_word(hidden)));
+    }
+    let (last, earlier) = above.split_last().unwrap_or((&"", &[]));
+    for line in earlier {
+        lines.push(marked(lines.len(), &head(line)));
+    }
+    let mut below = after.split('\n');
+    let left = tail(last);
+    let right = head(below.next().unwrap_or_default());
+    let cursor = (lines.len(), width(&left) + 2);
+    lines.push(marked(lines.len(), &format!("{left}{right}")));
+    for line in below.by_ref().take(most) {
+        lines.push(format!("  {}", head(line)));
+    }
+    let hidden = below.count();
+    if hidden > 0 {
+        lines.push(format!("  {DIM}… {} below{DIM:#}", lines_word(hidden)));
+    }
+    (lines, cursor)
 }
 
-/// A call in a few words.
-pub(super) fn call(tool_use: &ToolUse) -> String {
-    let fields = ["command", "file_path", "pattern", "url", "query", "description"];
-    let subject = fields.iter().find_map(|field| tool_use.input.get(field).and_then(Value::as_str));
-    match subject {
-        Some(subject) => format!("{} {}", tool_use.name, headline(subject, 80)),
-        None => tool_use.name.clone(),
-    }
+fn marked(index: usize, line: &str) -> String {
+    if index == 0 { format!("{BOLD}> {BOLD:#}{line}") } else { format!("  {line}") }
+}
+
+/// A number of lines in words.
+pub(super) fn lines_word(count: usize) -> String {
+    if count == 1 { "1 line".to_owned() } else { format!("{count} lines") }
+}
+
+/// The beginning of a line, as it can stand in a row.
+fn head(line: &str) -> String {
+    let end = line.char_indices().nth(MAX_LINE).map_or(line.len(), |(at, _)| at);
+    let dots = if end < line.len() { "…" } else { "" };
+    shown(&format!("{}{dots}", line.get(..end).unwrap_or_default()))
+}
+
+/// The end of a line, as it can stand in a row.
+fn tail(line: &str) -> String {
+    let start = line.char_indices().rev().nth(MAX_LINE).map_or(0, |(at, _)| at);
+    let dots = if start > 0 { "…" } else { "" };
+    shown(&format!("{dots}{}", line.get(start..).unwrap_or_default()))
 }
 
 /// Text as it can stand in a row: no control characters, tabs as blanks.
 fn shown(text: &str) -> String {
     plain(text).replace('\t', "    ")
-}
-
-/// The end of a long text.
-fn tail(text: &str, columns: usize) -> String {
-    let mut rest = text;
-    while width(rest) > columns {
-        let half = rest.len() / 2;
-        let Some(at) = rest.char_indices().map(|(at, _)| at).find(|at| *at >= half.max(1)) else {
-            break;
-        };
-        rest = rest.get(at..).unwrap_or_default();
-    }
-    if rest.len() == text.len() { text.to_owned() } else { format!("…{rest}") }
-}
-
-fn clock(elapsed: Duration) -> String {
-    let seconds = elapsed.as_secs();
-    if seconds < 60 {
-        format!("{seconds} s")
-    } else {
-        format!("{} min {} s", seconds / 60, seconds % 60)
-    }
 }
 
 /// A count in few digits.
@@ -131,21 +142,40 @@ pub(in crate::chat) fn short(count: u64) -> String {
 mod tests {
     use super::*;
 
+    #[track_caller]
+    fn check(before: &str, after: &str, expected: &[&str], cursor: (usize, usize)) {
+        let (lines, place) = window(before, after, 2);
+        let lines: Vec<String> =
+            lines.iter().map(|line| anstream::adapter::strip_str(line).to_string()).collect();
+        assert_eq!(
+            (lines.iter().map(String::as_str).collect(), place),
+            (expected.to_vec(), cursor)
+        );
+    }
+
     #[test]
-    fn counts_and_times_are_short() {
+    fn counts_are_short() {
         assert_eq!(
             [short(0), short(999), short(1_234), short(2_560_000)],
             ["0", "999", "1.2k", "2.5M"]
         );
-        assert_eq!(clock(Duration::from_secs(59)), "59 s");
-        assert_eq!(clock(Duration::from_secs(125)), "2 min 5 s");
     }
 
     #[test]
-    fn the_end_of_a_long_line_is_what_is_shown() {
-        assert_eq!(tail("short", 10), "short");
-        let long = "ä日".repeat(1_000);
-        let end = tail(&long, 20);
-        assert!(width(&end) <= 21 && end.starts_with('…') && end.ends_with("ä日"), "{end}");
+    fn of_a_long_text_the_lines_around_the_cursor_are_shown() {
+        check("", "", &["> "], (0, 2));
+        check("one\ntwo", "", &["> one", "  two"], (1, 5));
+        check("a\nb\nc\nd", "e\nf", &["  … 2 lines above", "  c", "  de", "  f"], (2, 3));
+        check("a", "\nb\nc\nd\ne", &["> a", "  b", "  c", "  … 2 lines below"], (0, 3));
+        check("日本", "x", &["> 日本x"], (0, 6));
+    }
+
+    #[test]
+    fn a_line_without_end_is_cut_on_both_sides_of_the_cursor() {
+        let long = "ä日".repeat(1_000_000);
+        let (lines, cursor) = window(&long, &long, 5);
+        assert_eq!(lines.len(), 1);
+        assert!(lines[0].len() < 20_000 && cursor.1 > MAX_LINE, "{cursor:?}");
+        assert!(lines[0].ends_with('…'));
     }
 }

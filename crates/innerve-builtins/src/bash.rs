@@ -34,6 +34,8 @@ use crate::access::FileAccess;
 pub use data::{BashImage, BashInput, BashOutput, BashProgress};
 #[cfg(feature = "monitor")]
 pub use monitor::{MonitorInput, MonitorOutput, MonitorTool};
+#[cfg(feature = "websocket")]
+pub use monitor::{MonitorSocket, Sockets};
 
 /// The longest command, in bytes: what Linux takes as one argument (`MAX_ARG_STRLEN`), its NUL left off.
 const MAX_COMMAND: usize = 128 * 1024 - 1;

@@ -12,6 +12,8 @@ mod markdown;
 mod search;
 mod searxng;
 
+#[cfg(feature = "websocket")]
+pub(crate) use client::{checked_addresses, install_provider};
 pub use fetch::{WebFetchInput, WebFetchOutput, WebFetchTool};
 pub use search::{WebSearchHit, WebSearchInput, WebSearchOutput, WebSearchTool};
 pub use searxng::SearxngSearcher;

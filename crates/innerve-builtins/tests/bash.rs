@@ -24,6 +24,9 @@ mod output;
 mod processes;
 #[path = "bash/sed.rs"]
 mod sed;
+#[cfg(feature = "websocket")]
+#[path = "bash/sockets.rs"]
+mod sockets;
 #[path = "bash/spool.rs"]
 mod spool;
 #[path = "bash/tasks.rs"]

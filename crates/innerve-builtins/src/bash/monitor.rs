@@ -229,7 +229,9 @@ impl MonitorInput {
             (Some(_), Some(_)) => Err(ToolError::invalid(
                 "`command` and `ws` are two things to watch; give one, and watch the other with a call of its own",
             )),
-            (None, None) => Err(ToolError::invalid("nothing is to be watched; give `command` or `ws`")),
+            (None, None) => {
+                Err(ToolError::invalid("nothing is to be watched; give `command` or `ws`"))
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! Commands: what they are, how far they are, and the beginning of what they printed.
 
-use innerve_tool::show::{Row, RowKind, Show, Shown, is_persisted};
+use innerve_tool::show::{AnyTool, Row, RowKind, Show, Shown, is_persisted};
 use serde_json::Value;
 
 use super::{count, number, quiet, text};
@@ -15,6 +15,13 @@ pub(super) struct Commands;
 pub(super) struct TaskOutput;
 
 impl Show for Commands {
+    fn call(&self, input: &Value) -> String {
+        match input.get("ws") {
+            Some(socket) => text(socket, "url").to_owned(),
+            None => AnyTool.call(input),
+        }
+    }
+
     fn progress(&self, data: &Value) -> Option<Shown> {
         let seconds = number(data, "elapsed_ms")? / 1_000;
         let last = text(data, "tail").lines().rev().find(|line| !line.trim().is_empty());

@@ -30,6 +30,7 @@ fn result(tool: &str, data: &Value, text: &str, expected: &str) {
 #[test]
 fn a_call_is_told_by_what_it_is_about() {
     call("Bash", &json!({ "command": "ls -l", "description": "Lists" }), "ls -l");
+    call("Monitor", &json!({ "ws": { "url": "wss://a.example/feed" } }), "wss://a.example/feed");
     call("Read", &json!({ "file_path": "a.rs" }), "a.rs");
     call("Read", &json!({ "file_path": "a.rs", "offset": 10, "limit": 5 }), "a.rs, lines 10–14");
     call("Read", &json!({ "file_path": "a.rs", "offset": 10 }), "a.rs, from line 10");

@@ -94,6 +94,18 @@ pub(super) async fn read(
 
 /// A client that connects to checked addresses of the URL's host alone.
 async fn pinned(url: &Url, reachable: &[SocketAddr]) -> Result<Client, ToolError> {
+    let allowed = checked_addresses(url, reachable).await?;
+    let builder = client().connect_timeout(CONNECT_LIMIT).dns_resolver(Arc::new(Checked(allowed)));
+    // Reading the system's certificates takes time, and minimal systems have none.
+    let builder = if url.scheme() == "http" { builder.tls_certs_only([]) } else { builder };
+    builder.build().map_err(|error| failed(url, &error))
+}
+
+/// The addresses of the URL's host that are public or `reachable`; an error if there is none.
+pub(crate) async fn checked_addresses(
+    url: &Url,
+    reachable: &[SocketAddr],
+) -> Result<Vec<SocketAddr>, ToolError> {
     let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
         return Err(ToolError::invalid(format!("`{url}` names no host")));
     };
@@ -112,18 +124,14 @@ async fn pinned(url: &Url, reachable: &[SocketAddr]) -> Result<Client, ToolError
     if allowed.is_empty() {
         let message = match found.first() {
             Some(address) => format!(
-                "`{host}` has the address {}, which is private, local or reserved; pages are fetched from public addresses \
-                 only. For a server of your own use a command such as curl",
+                "`{host}` has the address {}, which is private, local or reserved; only public addresses are reached. For a server of your own use a command such as curl",
                 address.ip()
             ),
             None => format!("`{host}` has no address"),
         };
         return Err(ToolError::new(code::PRIVATE_ADDRESS, message));
     }
-    let builder = client().connect_timeout(CONNECT_LIMIT).dns_resolver(Arc::new(Checked(allowed)));
-    // Reading the system's certificates takes time, and minimal systems have none.
-    let builder = if url.scheme() == "http" { builder.tls_certs_only([]) } else { builder };
-    builder.build().map_err(|error| failed(url, &error))
+    Ok(allowed)
 }
 
 /// Knows the addresses that were checked, and no others, whatever name is asked for.
@@ -146,7 +154,7 @@ fn client() -> reqwest::ClientBuilder {
 }
 
 /// Says which cryptography TLS uses.
-pub(super) fn install_provider() {
+pub(crate) fn install_provider() {
     static PROVIDER: OnceLock<()> = OnceLock::new();
     // An error means that the program installed its own provider before: that one is used.
     PROVIDER.get_or_init(|| drop(rustls::crypto::ring::default_provider().install_default()));

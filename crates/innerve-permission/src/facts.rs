@@ -268,6 +268,12 @@ impl PathTarget {
         Self { given: given.into(), path: None, real: None }
     }
 
+    /// What is found at the path as it is named, or else where it really is.
+    pub(crate) fn find<T>(&self, at: impl Fn(&Path) -> Option<T>) -> Option<T> {
+        let real = self.real.as_deref().filter(|real| self.path.as_deref() != Some(*real));
+        self.path.as_deref().and_then(&at).or_else(|| real.and_then(&at))
+    }
+
     /// As [`Self::new`] for a command that runs in `cwd`, if that is known.
     pub(crate) fn within(given: &str, cwd: Option<&Path>, place: Place<'_>) -> Self {
         if place.disk.style() == PathStyle::Windows {

@@ -7,7 +7,7 @@ use super::forms::{self, Form};
 use super::reasons::{Certainty, by_rule};
 use super::{never, sandbox, search};
 use crate::rule::pattern::StarPattern;
-use crate::rule::{Family, Roots, Rule, Spec, spec};
+use crate::rule::{Family, Rule, Spec, spec};
 use crate::{Behavior, Descent, MayChange, Part, PathTarget, Reason, Ruleset, Target};
 
 /// The rules of one behavior that speak of a call, as far as that is certain, and as far as it is possible.
@@ -98,9 +98,7 @@ fn of_descent<'a>(
         let rules = &call.policy.rules;
         rules.path_within(behavior, Family::Read, path, visible, &|anchor| call.anchor(anchor))
     };
-    let found =
-        path.path.as_deref().and_then(within).or_else(|| path.real.as_deref().and_then(within));
-    Found { possible: found, within: true, ..Found::default() }
+    Found { possible: path.find(within), within: true, ..Found::default() }
 }
 
 /// Whether the part changes the directory.
@@ -236,21 +234,19 @@ pub(super) fn of_target<'a>(call: Call<'a>, behavior: Behavior, target: &Target)
     match target {
         Target::Read(path) => of_path(call, behavior, Family::Read, path),
         Target::Write(path) | Target::Delete(path) => {
-            let edits = of_path(call, behavior, Family::Edit, path);
-            let edits = edits.or(|| match target {
-                Target::Delete(_) => of_contents(call, behavior, Family::Edit, path),
+            // What lies in a directory that is removed may be what a rule is about, and then it goes too.
+            let contents = |family| match target {
+                Target::Delete(_) => Found::maybe(beneath(call, behavior, family, path)),
                 Target::Read(_) | Target::Write(_) | Target::Host(_) | Target::Agent(_) => {
                     Found::default()
                 }
-            });
+            };
+            let edits = of_path(call, behavior, Family::Edit, path).or(|| contents(Family::Edit));
             // A notebook is not covered by deny rules about reading, as the permissions documentation says.
             if behavior == Behavior::Deny && call.facts.tool() != "NotebookEdit" {
-                edits.or(|| of_path_rules(call, behavior, Family::Read, path)).or(|| match target {
-                    Target::Delete(_) => of_contents(call, behavior, Family::Read, path),
-                    Target::Read(_) | Target::Write(_) | Target::Host(_) | Target::Agent(_) => {
-                        Found::default()
-                    }
-                })
+                edits
+                    .or(|| of_path_rules(call, behavior, Family::Read, path))
+                    .or(|| contents(Family::Read))
             } else {
                 edits
             }
@@ -271,14 +267,7 @@ fn of_path_rules<'a>(
     path: &PathTarget,
 ) -> Found<'a> {
     let rules = &call.policy.rules;
-    let at = |path: &Path| {
-        rules
-            .paths(behavior, family, path, Roots::Included, &|anchor| call.anchor(anchor))
-            .first()
-            .copied()
-    };
-    let real = path.real.as_deref().filter(|real| path.path.as_deref() != Some(*real));
-    let certain = path.path.as_deref().and_then(at).or_else(|| real.and_then(at));
+    let certain = path.find(|path| search::rule_of(call, behavior, family, path));
     if certain.is_some() {
         return Found::surely(certain);
     }
@@ -306,11 +295,7 @@ fn of_change<'a>(call: Call<'a>, behavior: Behavior, change: &MayChange) -> Foun
             MayChange::Within(_) if path.path.is_none() => {
                 rules.path_maybe(behavior, family, None, &|anchor| call.anchor(anchor))
             }
-            MayChange::Within(_) => path
-                .path
-                .as_deref()
-                .and_then(within)
-                .or_else(|| path.real.as_deref().and_then(within)),
+            MayChange::Within(_) => path.find(within),
         };
         exact.certain.or(exact.possible).or_else(beneath)
     };
@@ -318,16 +303,6 @@ fn of_change<'a>(call: Call<'a>, behavior: Behavior, change: &MayChange) -> Foun
     // Who may not read a file may not write it either.
     let unread = || (behavior == Behavior::Deny).then(|| there(Family::Read)).flatten();
     Found::maybe(blanket().or_else(|| there(Family::Edit)).or_else(unread))
-}
-
-/// Rules about what lies in a directory that is removed: it may be there, and then it goes too.
-fn of_contents<'a>(
-    call: Call<'a>,
-    behavior: Behavior,
-    family: Family,
-    path: &PathTarget,
-) -> Found<'a> {
-    Found::maybe(beneath(call, behavior, family, path))
 }
 
 /// A rule that names a place in the directory, or in one that the pattern of a shell names.
@@ -341,9 +316,7 @@ fn beneath<'a>(
     if let Some(glob) = plain_glob(path) {
         return rules.path_beneath_glob(behavior, family, glob, &|anchor| call.anchor(anchor));
     }
-    let at =
-        |path: &Path| rules.path_beneath(behavior, family, path, &|anchor| call.anchor(anchor));
-    path.path.as_deref().and_then(at).or_else(|| path.real.as_deref().and_then(at))
+    path.find(|path| rules.path_beneath(behavior, family, path, &|anchor| call.anchor(anchor)))
 }
 
 /// The glob by which alone a path is known, if nothing else in it is unknown.

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::kit::{context, permit};
+use crate::kit::{Idle, context, permit};
 
 const SECRET: &str = "hunter2";
 
@@ -165,39 +165,14 @@ fn a_pool_lives_with_a_tool_that_panics_everywhere() {
     let _found = pool.find("Other");
 }
 
-/// States facts about another call than the one it was asked about.
-struct Liar(fn(&Value) -> CallFacts);
-
-impl Tool for Liar {
-    type Input = Input;
-    type Output = ();
-    type Progress = ();
-
-    fn name(&self) -> &str {
-        "Liar"
-    }
-    fn description(&self) -> String {
-        String::new()
-    }
-    async fn call(
-        &self,
-        _: Input,
-        _: Option<Preview>,
-        _: CallContext<()>,
-    ) -> Result<ToolOutput<()>, ToolError> {
-        Ok(ToolOutput::new(()))
-    }
-    fn render(&self, (): &()) -> ToolResultContent {
-        "ran".into()
-    }
-    fn facts(&self, input: &Value, _: &CallContext, _: Place<'_>) -> CallFacts {
-        self.0(input)
-    }
+/// A tool whose facts may be about another call than the one it was asked about.
+fn stating(facts: fn(&str, &Value) -> CallFacts) -> Arc<dyn DynTool> {
+    Idle::<Input>::new("Liar").stating(facts).erased()
 }
 
 #[track_caller]
-fn check_facts(facts: fn(&Value) -> CallFacts, kept: bool) {
-    let tool: Arc<dyn DynTool> = erase(Liar(facts)).unwrap();
+fn check_facts(facts: fn(&str, &Value) -> CallFacts, kept: bool) {
+    let tool = stating(facts);
     let (input, context) = (json!({ "path": "a" }), context());
     let stated = tool.facts(&input, &context, place(&context));
     assert_eq!(stated.tool(), "Liar");
@@ -207,21 +182,24 @@ fn check_facts(facts: fn(&Value) -> CallFacts, kept: bool) {
 
 #[test]
 fn i6_facts_about_another_tool_or_input_are_not_believed() {
-    check_facts(|input| CallFacts::new("Liar", input.clone()).with_need(Need::Never), true);
-    check_facts(|input| CallFacts::new("Read", input.clone()).with_need(Need::Never), false);
-    check_facts(|_| CallFacts::new("Liar", json!({ "path": "b" })).with_need(Need::Never), false);
+    check_facts(|_, input| CallFacts::new("Liar", input.clone()).with_need(Need::Never), true);
+    check_facts(|_, input| CallFacts::new("Read", input.clone()).with_need(Need::Never), false);
+    check_facts(
+        |_, _| CallFacts::new("Liar", json!({ "path": "b" })).with_need(Need::Never),
+        false,
+    );
 }
 
 #[tokio::test]
 async fn i6_a_permit_for_another_tool_runs_nothing() {
-    let tool = erase(Liar(|input| CallFacts::new("Liar", input.clone()))).unwrap();
+    let tool = Idle::<Input>::new("Liar").erased();
     let error = tool.invoke(permit("Other", json!({ "path": "a" })), context()).await.unwrap_err();
     assert_eq!(error.code(), code::WRONG_PERMIT);
 }
 
 #[test]
 fn i2_an_input_that_does_not_parse_is_answered_strictly() {
-    let tool = erase(Liar(|input| CallFacts::new("Liar", input.clone()))).unwrap();
+    let tool = Idle::<Input>::new("Liar").erased();
     for input in [json!(null), json!({}), json!({ "path": 1 }), json!({ "path": "a", "x": 1 })] {
         assert!(tool.parse(input.clone()).is_err(), "{input}");
         assert!(!tool.is_concurrency_safe(&input) && !tool.is_read_only(&input), "{input}");
@@ -236,35 +214,9 @@ struct Lax {
     number: u8,
 }
 
-struct LaxTool;
-
-impl Tool for LaxTool {
-    type Input = Lax;
-    type Output = ();
-    type Progress = ();
-
-    fn name(&self) -> &str {
-        "Lax"
-    }
-    fn description(&self) -> String {
-        String::new()
-    }
-    async fn call(
-        &self,
-        _: Lax,
-        _: Option<Preview>,
-        _: CallContext<()>,
-    ) -> Result<ToolOutput<()>, ToolError> {
-        Ok(ToolOutput::new(()))
-    }
-    fn render(&self, (): &()) -> ToolResultContent {
-        "ran".into()
-    }
-}
-
 #[test]
 fn what_the_schema_lets_through_is_still_read_as_the_type() {
-    let tool = erase(LaxTool).unwrap();
+    let tool = Idle::<Lax>::new("Lax").erased();
     assert!(tool.parse(json!({ "number": 255 })).is_ok());
     let issues = tool.parse(json!({ "number": 256 })).unwrap_err();
     assert!(issues[0].to_string().contains("256"), "{}", issues[0]);

@@ -1,15 +1,20 @@
 //! What the tests share: a context, a permit, and small tools.
 
+use std::marker::PhantomData;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use innerve_permission::facts::Place;
 use innerve_permission::{
-    Approval, ApprovedBy, CallFacts, PermissionMode, Permit, Policy, Voices, judge,
+    Approval, ApprovedBy, CallFacts, PermissionMode, Permit, Policy, Preview, Voices, judge,
 };
-use innerve_protocol::{SessionId, ToolUseId};
+use innerve_protocol::{SessionId, ToolResultContent, ToolUseId};
 use innerve_tool::{
-    CallContext, CancellationToken, DynTool, Reporter, SessionView, Silent, ToolBuilder,
+    CallContext, CancellationToken, DynTool, Reporter, SessionView, Silent, Tool, ToolBuilder,
+    ToolError, ToolOutput, erase,
 };
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 /// The context of a call in `/repo`.
@@ -49,4 +54,72 @@ pub(crate) fn named(name: &str) -> Arc<dyn DynTool> {
             async move { Ok(answer.as_str().into()) }
         })
         .unwrap()
+}
+
+/// A tool that takes `I` and does nothing with it.
+pub(crate) struct Idle<I> {
+    name: &'static str,
+    aliases: &'static [&'static str],
+    enabled: bool,
+    facts: fn(&str, &Value) -> CallFacts,
+    input: PhantomData<fn(I)>,
+}
+
+impl<I: DeserializeOwned + JsonSchema + Send + 'static> Idle<I> {
+    pub(crate) fn new(name: &'static str) -> Self {
+        let facts = |name: &str, input: &Value| CallFacts::new(name, input.clone());
+        Self { name, aliases: &[], enabled: true, facts, input: PhantomData }
+    }
+
+    /// It had these names once.
+    pub(crate) fn once(self, aliases: &'static [&'static str]) -> Self {
+        Self { aliases, ..self }
+    }
+
+    /// Whether it is offered.
+    pub(crate) fn enabled(self, enabled: bool) -> Self {
+        Self { enabled, ..self }
+    }
+
+    /// It states these facts, whatever its name is.
+    pub(crate) fn stating(self, facts: fn(&str, &Value) -> CallFacts) -> Self {
+        Self { facts, ..self }
+    }
+
+    pub(crate) fn erased(self) -> Arc<dyn DynTool> {
+        erase(self).unwrap()
+    }
+}
+
+impl<I: DeserializeOwned + JsonSchema + Send + 'static> Tool for Idle<I> {
+    type Input = I;
+    type Output = ();
+    type Progress = ();
+
+    fn name(&self) -> &str {
+        self.name
+    }
+    fn aliases(&self) -> &[&str] {
+        self.aliases
+    }
+    fn description(&self) -> String {
+        String::new()
+    }
+    fn is_enabled(&self) -> bool {
+        self.enabled
+    }
+    fn facts(&self, input: &Value, _: &CallContext, _: Place<'_>) -> CallFacts {
+        (self.facts)(self.name, input)
+    }
+    async fn call(
+        &self,
+        _: I,
+        _: Option<Preview>,
+        _: CallContext<()>,
+    ) -> Result<ToolOutput<()>, ToolError> {
+        Ok(ToolOutput::new(()))
+    }
+    fn render(&self, (): &()) -> ToolResultContent {
+        "done".into()
+    }
 }

@@ -2,54 +2,14 @@
 
 use std::sync::Arc;
 
-use innerve_permission::Preview;
-use innerve_protocol::ToolResultContent;
-use innerve_tool::{
-    CallContext, DynTool, Lookup, Tool, ToolBuilder, ToolError, ToolOutput, ToolPool, ToolSources,
-    erase,
-};
+use innerve_tool::{DynTool, Lookup, ToolBuilder, ToolPool, ToolSources};
 use serde_json::{Value, json};
 
-use crate::kit::named;
+use crate::kit::{Idle, named};
 
 /// A tool that was called `Task` once.
-struct Agent {
-    enabled: bool,
-}
-
-impl Tool for Agent {
-    type Input = serde_json::Map<String, Value>;
-    type Output = ();
-    type Progress = ();
-
-    fn name(&self) -> &str {
-        "Agent"
-    }
-
-    fn aliases(&self) -> &[&str] {
-        &["Task"]
-    }
-
-    fn description(&self) -> String {
-        "Starts an agent.".to_owned()
-    }
-
-    fn is_enabled(&self) -> bool {
-        self.enabled
-    }
-
-    async fn call(
-        &self,
-        _: Self::Input,
-        _: Option<Preview>,
-        _: CallContext<()>,
-    ) -> Result<ToolOutput<()>, ToolError> {
-        Ok(ToolOutput::new(()))
-    }
-
-    fn render(&self, (): &()) -> ToolResultContent {
-        "done".into()
-    }
+fn agent(enabled: bool) -> Arc<dyn DynTool> {
+    Idle::<serde_json::Map<String, Value>>::new("Agent").once(&["Task"]).enabled(enabled).erased()
 }
 
 fn pool(builtins: &[&str], mcp: &[&str]) -> ToolPool {
@@ -58,7 +18,7 @@ fn pool(builtins: &[&str], mcp: &[&str]) -> ToolPool {
 }
 
 fn with_agent(enabled: bool, denied: &'static str) -> ToolPool {
-    let builtins = vec![named("Read"), erase(Agent { enabled }).unwrap()];
+    let builtins = vec![named("Read"), agent(enabled)];
     ToolPool::assemble(ToolSources { builtins, mcp: Vec::new() }, |name| name == denied)
 }
 
@@ -136,7 +96,7 @@ fn an_unknown_name_is_told_the_nearest() {
 
 #[test]
 fn a_narrowed_pool_knows_nothing_of_what_it_left_out() {
-    let builtins = vec![named("Read"), named("Bash"), erase(Agent { enabled: true }).unwrap()];
+    let builtins = vec![named("Read"), named("Bash"), agent(true)];
     let pool =
         ToolPool::assemble(ToolSources { builtins, mcp: vec![named("mcp__a__b")] }, |name| {
             name == "Bash"

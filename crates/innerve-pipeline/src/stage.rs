@@ -106,7 +106,6 @@ pub(crate) struct Stopped {
 
 /// A finished call: one result, whatever happened, and what follows from it.
 #[derive(Clone, Debug)]
-#[must_use = "a tool use must be answered"]
 pub struct Settled {
     /// The answer for the model.
     pub result: ToolResult,

@@ -7,8 +7,8 @@ mod script;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -39,7 +39,7 @@ const MEASURES: [(&str, &str, Option<f64>); 7] = [
     ("a command that writes 200 MB", "ms", Some(1.5)),
     ("memory meanwhile", "MB", Some(1.0)),
     ("a command that leaves a child behind", "ms", None),
-    ("4 commands of 1 s at once", "ms", None),
+    ("4 reading commands of 1 s at once", "ms", Some(1.1)),
 ];
 
 /// Samples by measure.
@@ -56,6 +56,7 @@ pub(super) fn measure(shell: &Shell, workspace: &Workspace) -> Result<Measured> 
     let place = shell.create_temp_dir()?;
     let mut all: Vec<(Agent, Samples)> = Vec::new();
     for (agent, program) in agents {
+        eprintln!("{}: {}", agent.program(), version(&program));
         let bench = Bench { agent, program, place: place.path().join(agent.program()) };
         match bench.measure() {
             Ok(samples) => all.push((agent, samples)),
@@ -129,7 +130,7 @@ impl Bench {
         let child = self.run(Script::Child)?;
         keep("a command that leaves a child behind", millis(last(&child.seen)?.gap));
         let together = self.run(Script::Together)?;
-        keep("4 commands of 1 s at once", millis(last(&together.seen)?.gap));
+        keep("4 reading commands of 1 s at once", millis(last(&together.seen)?.gap));
         Ok(samples)
     }
 
@@ -185,6 +186,15 @@ fn wait(child: &mut Child) -> Result<Option<std::process::ExitStatus>> {
     child.kill()?;
     child.wait()?;
     Ok(None)
+}
+
+/// What a program says of its version, on one line.
+fn version(program: &Path) -> String {
+    let output = Command::new(program).arg("--version").stdin(Stdio::null()).output();
+    output.map_or_else(
+        |error| error.to_string(),
+        |output| tail(&String::from_utf8_lossy(&output.stdout)),
+    )
 }
 
 /// The end of what an agent said, on one line.

@@ -44,7 +44,9 @@ impl Script {
             Self::Flood if number == 1 => vec!["yes | head -c 200000000".to_owned()],
             Self::Child if number == 1 => vec!["sleep 20 & echo started".to_owned()],
             Self::Together if number == 1 => {
-                (1..=CALLS).map(|call| format!(": {call}; sleep {}", CALL.as_secs())).collect()
+                // They read something: who runs only such commands side by side is measured like who runs all.
+                let command = |call| format!(": {call}; sleep {}; cat notes.txt", CALL.as_secs());
+                (1..=CALLS).map(command).collect()
             }
             Self::Turns(_) | Self::Flood | Self::Child | Self::Together => Vec::new(),
         }

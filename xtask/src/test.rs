@@ -23,7 +23,14 @@ pub(crate) fn run(shell: &Shell, workspace: &Workspace, options: &Options, steps
             plain(cmd!(shell, "cargo nextest run --workspace --profile {profile} {filter...}"))
                 .run()?;
         } else {
-            plain(cmd!(shell, "cargo test --workspace --lib --bins --tests {filter...}")).run()?;
+            println!(
+                "cargo-nextest is not installed: `cargo test` runs the tests, slower and without a limit of time (cargo install --locked cargo-nextest)"
+            );
+            plain(cmd!(
+                shell,
+                "cargo test --no-fail-fast --workspace --lib --bins --tests {filter...}"
+            ))
+            .run()?;
         }
         Ok(Done::Passed)
     });

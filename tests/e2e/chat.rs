@@ -5,17 +5,6 @@ use std::fs;
 use innerve_tests::{Gate, REDACTIONS, Terminal, Wire, World, reply};
 use serde_json::json;
 
-/// Waits for the prompt with nothing under way.
-fn at_rest(terminal: &Terminal) -> String {
-    terminal.shows("a prompt at rest", |view| {
-        let mut lines = view.lines().rev();
-        lines.next().is_some_and(|foot| foot.contains('·'))
-            && lines.next().is_some_and(|line| line.trim_end() == ">")
-            && !view.contains("Esc stops")
-            && !view.contains("stopping")
-    })
-}
-
 #[test]
 fn a_conversation_remembers_and_ends_with_exit() {
     for wire in Wire::BOTH {
@@ -24,9 +13,9 @@ fn a_conversation_remembers_and_ends_with_exit() {
             world.model(wire, [reply().text("Hello, Ada."), reply().text("Ada, as you said.")]);
         let mut terminal = world.innerve([]).model(&model).at_terminal();
         terminal.sees("> ").enters("I am Ada").sees("Hello, Ada.");
-        at_rest(&terminal);
+        terminal.rests();
         terminal.enters("").enters("who am I?").sees("Ada, as you said.");
-        at_rest(&terminal);
+        terminal.rests();
         terminal.enters("/exit").sees("to go on with it: innerve --resume");
         assert_eq!(terminal.ends(), 0, "{terminal}");
         assert_eq!(model.request(1).messages.len(), 3);
@@ -56,10 +45,10 @@ fn ctrl_c_and_esc_stop_an_answer_and_not_the_conversation() {
         let mut terminal = world.innerve([]).model(&model).at_terminal();
         terminal.sees("> ").enters("tell me").sees("A long story:").presses(key);
         terminal.sees("stopped");
-        at_rest(&terminal);
+        terminal.rests();
         terminal.enters("something else").sees("Something else.");
         gate.open();
-        at_rest(&terminal);
+        terminal.rests();
         terminal.types("\u{4}");
         assert_eq!(terminal.ends(), 0, "{terminal}");
     }
@@ -74,11 +63,11 @@ fn a_failed_answer_does_not_end_the_conversation_and_ctrl_c_ends_it_when_pressed
     );
     let mut terminal = world.innerve([]).model(&model).at_terminal();
     terminal.sees("> ").enters("one").sees("not like this");
-    at_rest(&terminal);
+    terminal.rests();
     terminal.enters("two").sees("Better.");
-    at_rest(&terminal);
+    terminal.rests();
     terminal.types("half a text").sees("half a text").presses("\u{3}");
-    at_rest(&terminal);
+    terminal.rests();
     terminal.presses("\u{3}").sees("Ctrl-C again ends the chat").interrupts();
     assert_eq!(terminal.ends(), 0, "{terminal}");
 }
@@ -114,7 +103,7 @@ fn a_session_looks_like_this_on_wide_and_narrow_screens() {
         terminal.shows("a prompt", |view| view.contains("\n>"));
         terminal.enters("make two a number");
         terminal.shows("the end", |view| view.contains("it is one line"));
-        let view = at_rest(&terminal);
+        let view = terminal.rests();
         insta::with_settings!({ filters => REDACTIONS.iter().copied(), omit_expression => true }, {
             insta::assert_snapshot!(format!("chat_{columns}_columns"), view);
         });
@@ -149,7 +138,7 @@ fn a_question_waits_for_its_own_answer_and_gives_the_draft_back() {
     terminal.shows("the draft again", |view| view.contains("> y later"));
     assert!(world.has("made"));
     terminal.enters("").sees("You said: later.");
-    at_rest(&terminal);
+    terminal.rests();
     terminal.types("\u{4}");
     assert_eq!(terminal.ends(), 0, "{terminal}");
     assert_eq!(model.request(2).last_words(), "y later");
@@ -175,7 +164,7 @@ fn what_is_sent_while_an_answer_is_written_is_heard_in_the_same_run() {
         .sees("waits for its turn");
     gate.open();
     terminal.sees("Both done.");
-    at_rest(&terminal);
+    terminal.rests();
     terminal.types("\u{4}");
     assert_eq!(terminal.ends(), 0, "{terminal}");
     assert!(model.request(1).last_words().contains("and second"));
@@ -228,7 +217,7 @@ fn tab_completes_and_a_paste_is_one_text() {
     terminal.types("\u{1b}[200~\nand\nthis\u{1b}[201~");
     terminal.shows("all lines", |view| view.contains("  and\n  this\n"));
     terminal.enters("").sees("Seen.");
-    at_rest(&terminal);
+    terminal.rests();
     terminal.types("\u{4}");
     assert_eq!(terminal.ends(), 0, "{terminal}");
     assert_eq!(model.request(0).last_words(), "look at @src/main.rs \nand\nthis");
@@ -253,14 +242,14 @@ fn a_conversation_is_left_resumed_and_undone() {
     let innerve = world.innerve(["--permission-mode", "acceptEdits"]).model(&model);
     let mut terminal = innerve.at_terminal();
     terminal.sees("> ").enters("change it").sees("Changed.");
-    at_rest(&terminal);
+    terminal.rests();
     assert_eq!(world.read("a.txt"), "new\n");
     terminal.enters("/undo").sees("restores").sees("+old").sees("/undo yes does it");
     terminal.enters("/undo yes").sees("1 of 1 files changed");
     assert_eq!(world.read("a.txt"), "old\n");
     terminal.enters("/clear").sees("a new conversation");
     terminal.enters("what was before?").sees("Nothing before.");
-    at_rest(&terminal);
+    terminal.rests();
     assert_eq!(model.request(3).messages.len(), 1);
     terminal.enters("/resume").sees("change it").sees("/resume ID");
     let logs = world.find("log.jsonl");
@@ -271,7 +260,7 @@ fn a_conversation_is_left_resumed_and_undone() {
         .unwrap();
     terminal.enters(&format!("/resume {first}")).sees("back in session");
     terminal.enters("what did you change?").sees("Yes, a.txt.");
-    at_rest(&terminal);
+    terminal.rests();
     assert!(model.request(4).messages.len() > 5);
     terminal.enters("/exit");
     assert_eq!(terminal.ends(), 0, "{terminal}");
@@ -292,7 +281,7 @@ fn earlier_texts_come_back_with_the_up_key_also_the_next_time() {
             terminal.enters("count for me");
         }
         terminal.sees(answer);
-        at_rest(&terminal);
+        terminal.rests();
         terminal.types("\u{4}");
         assert_eq!(terminal.ends(), 0, "{terminal}");
     }
@@ -312,7 +301,7 @@ fn an_untrusted_workspace_is_asked_about_once_and_colours_can_be_off() {
     let mut terminal = start();
     terminal.sees("Trust it?").enters("y");
     terminal.sees("> ").enters("make it").sees("Made.");
-    at_rest(&terminal);
+    terminal.rests();
     terminal.types("\u{4}");
     assert_eq!(terminal.ends(), 0, "{terminal}");
     let raw = String::from_utf8_lossy(&terminal.raw()).into_owned();

@@ -9,6 +9,7 @@ mod background;
 mod broken_streams;
 mod call;
 mod chat;
+mod chat_terminal;
 mod check;
 mod conversation;
 mod doctor;

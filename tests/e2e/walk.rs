@@ -4,7 +4,7 @@ use std::env;
 use std::fs;
 use std::path::Path;
 
-use innerve_tests::{Gate, REDACTIONS, Terminal, Wire, World, reply};
+use innerve_tests::{Gate, REDACTIONS, Terminal, Wire, World, is_at_rest, reply};
 use regex::Regex;
 use serde_json::json;
 
@@ -85,16 +85,9 @@ impl Walk<'_> {
 const MORE_REDACTIONS: &[(&str, &str)] = &[
     (r"\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?", "[date]"),
     (r" \d+ s\b", " [time]"),
+    (r"about \d+ tokens became \d+", "about [some] tokens became [some]"),
     (r"\b\d{8}-\d{6}-\w+", "[session]"),
 ];
-
-fn is_at_rest(view: &str) -> bool {
-    let mut lines = view.lines().rev();
-    lines.next().is_some_and(|foot| foot.contains('·'))
-        && lines.next().is_some_and(|line| line.trim_end() == ">")
-        && !view.contains("Esc stops")
-        && !view.contains("stopping")
-}
 
 /// A small project with a rule of its owner.
 fn world() -> World {

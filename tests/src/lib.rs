@@ -19,7 +19,7 @@ pub use packages::{npm_programs, pypi_programs, python_server};
 pub use process::{Ended, Innerve, Running};
 pub use program::program;
 pub use redact::REDACTIONS;
-pub use terminal::{Signal, Terminal};
+pub use terminal::{Signal, Terminal, is_at_rest};
 pub use world::World;
 
 use std::time::Duration;

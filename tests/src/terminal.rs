@@ -168,6 +168,15 @@ impl Terminal {
         }
     }
 
+    /// Waits until the chat has nothing to do and its prompt is empty.
+    ///
+    /// # Panics
+    /// When that is not so in time.
+    #[track_caller]
+    pub fn rests(&self) -> String {
+        self.shows("a prompt at rest", is_at_rest)
+    }
+
     /// The screen as a person sees it now: what a terminal makes of all bytes so far, without blank lines at its end.
     pub fn view(&self) -> String {
         let terminal = self.emulated(0);
@@ -311,6 +320,14 @@ impl Drop for Terminal {
             let _status = self.process.wait();
         }
     }
+}
+
+/// Whether a screen shows the chat with nothing to do and an empty prompt.
+pub fn is_at_rest(view: &str) -> bool {
+    let mut lines = view.lines().rev();
+    lines.next().is_some_and(|foot| foot.contains('·'))
+        && lines.next().is_some_and(|line| line.trim_end() == ">")
+        && !["Esc stops", "stopping", "[y] yes"].iter().any(|busy| view.contains(busy))
 }
 
 /// The text without carriage returns and without what colours it (ECMA-48, "control sequences").

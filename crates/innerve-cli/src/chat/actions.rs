@@ -9,10 +9,10 @@ use super::commands::{Action, COMMANDS, KEYS};
 use super::screen::Screen;
 use super::talk::Talk;
 use super::ui::short;
-use crate::calendar::date_and_time;
 use crate::exit::Failure;
 use crate::output::{BOLD, DIM, headline, note, plain};
 use crate::sessions;
+use crate::wire::date_and_time;
 
 /// Earlier sessions that `/resume` lists.
 const MANY_SESSIONS: usize = 15;
@@ -76,6 +76,7 @@ impl Talk {
             return Err(Failure::usage("there is no classifier here, which mode auto needs"));
         }
         env.policy.set_mode(mode);
+        note(&format!("the mode is {BOLD}{}{BOLD:#} now", mode.name()));
         Ok(())
     }
 
@@ -239,6 +240,9 @@ fn described(name: &str, width: usize, description: &str) -> String {
 fn help() {
     for command in &COMMANDS {
         note(&format!("  {BOLD}{}{BOLD:#} {}", command.usage(), command.does));
+    }
+    if !super::draws() {
+        return;
     }
     note("");
     for (key, does) in KEYS {

@@ -8,6 +8,7 @@
 
 mod model;
 mod packages;
+mod pipe;
 mod process;
 mod program;
 mod redact;

@@ -1,15 +1,15 @@
-//! Many rules, compiled once and indexed by behavior, tool and first word.
+//! Many rules: what is asked of them together.
 
-use std::collections::BTreeMap;
+mod index;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use globset::{Candidate, Glob, GlobSet, GlobSetBuilder};
-
 use super::domain::normalize;
 use super::path::{Anchor, PathPattern};
-use super::{Behavior, NamePattern, Origin, Rule, Spec, tools};
+use super::{Behavior, NamePattern, Origin, Rule, tools};
 use crate::{PathStyle, Place};
+use index::{Index, Table};
 
 /// Many rules, compiled once.
 ///
@@ -184,12 +184,11 @@ impl Ruleset {
         given: Option<&str>,
         anchors: Anchors<'_>,
     ) -> Option<&Rule> {
-        let found = self.path_patterns(behavior, family).find(|(_, pattern)| {
+        self.path_rule(behavior, family, |pattern| {
             given.is_none_or(|given| {
                 anchors(&pattern.anchor).iter().any(|directory| pattern.may_touch(given, directory))
             })
-        });
-        found.map(|(rule, _)| rule)
+        })
     }
 
     /// A path rule about a place in `directory` that it names.
@@ -200,10 +199,9 @@ impl Ruleset {
         directory: &Path,
         anchors: Anchors<'_>,
     ) -> Option<&Rule> {
-        let found = self.path_patterns(behavior, family).find(|(_, pattern)| {
+        self.path_rule(behavior, family, |pattern| {
             anchors(&pattern.anchor).iter().any(|anchor| pattern.lies_beneath(directory, anchor))
-        });
-        found.map(|(rule, _)| rule)
+        })
     }
 
     /// A path rule about a place that it names in a directory which is only known by the glob `given`.
@@ -214,10 +212,9 @@ impl Ruleset {
         given: &str,
         anchors: Anchors<'_>,
     ) -> Option<&Rule> {
-        let found = self.path_patterns(behavior, family).find(|(_, pattern)| {
+        self.path_rule(behavior, family, |pattern| {
             anchors(&pattern.anchor).iter().any(|anchor| pattern.lies_beneath_glob(given, anchor))
-        });
-        found.map(|(rule, _)| rule)
+        })
     }
 
     /// A path rule that may speak of a file somewhere in `directory`.
@@ -229,26 +226,26 @@ impl Ruleset {
         visible: bool,
         anchors: Anchors<'_>,
     ) -> Option<&Rule> {
-        let found = self.path_patterns(behavior, family).find(|(_, pattern)| {
-            anchors(&pattern.anchor)
-                .iter()
-                .any(|anchor| pattern.may_lie_in(directory, anchor, visible))
-        });
-        found.map(|(rule, _)| rule)
+        self.path_rule(behavior, family, |pattern| {
+            let anchors = anchors(&pattern.anchor);
+            anchors.iter().any(|anchor| pattern.may_lie_in(directory, anchor, visible))
+        })
     }
 
-    /// The path rules of one kind, with their patterns, those that links lead to among them.
-    fn path_patterns(
+    /// The first path rule of one kind whose pattern, or one that a link leads to, is as wanted.
+    fn path_rule(
         &self,
         behavior: Behavior,
         family: Family,
-    ) -> impl Iterator<Item = (&Rule, &PathPattern)> {
-        let patterns = self.index().patterns.iter();
-        patterns.filter_map(|(index, pattern)| Some((self.rules.get(*index)?, pattern))).filter(
-            move |(rule, _)| {
-                rule.behavior() == behavior && rule.path().is_some_and(|(kind, _)| kind == family)
-            },
-        )
+        wanted: impl Fn(&PathPattern) -> bool,
+    ) -> Option<&Rule> {
+        let is_of_kind = |rule: &Rule| {
+            rule.behavior() == behavior && rule.path().is_some_and(|(kind, _)| kind == family)
+        };
+        self.index().patterns().find_map(|(position, pattern)| {
+            let rule = self.rules.get(*position)?;
+            (is_of_kind(rule) && wanted(pattern)).then_some(rule)
+        })
     }
 
     /// The path rules that match `path`.
@@ -286,12 +283,7 @@ impl Ruleset {
     }
 
     fn table(&self, behavior: Behavior) -> &Table {
-        let index = self.index();
-        match behavior {
-            Behavior::Allow => &index.allow,
-            Behavior::Ask => &index.ask,
-            Behavior::Deny => &index.deny,
-        }
+        self.index().table(behavior)
     }
 }
 
@@ -307,190 +299,5 @@ impl FromIterator<Rule> for Ruleset {
         let mut set = Self::default();
         set.extend(rules);
         set
-    }
-}
-
-/// The rules by behavior.
-#[derive(Debug, Default)]
-struct Index {
-    allow: Table,
-    ask: Table,
-    deny: Table,
-    /// All path patterns as they are compared, with the index of their rule.
-    patterns: Vec<(usize, PathPattern)>,
-}
-
-/// The rules of one behavior.
-#[derive(Debug, Default)]
-struct Table {
-    blankets: BTreeMap<String, Vec<usize>>,
-    blanket_globs: Vec<usize>,
-    commands: BTreeMap<String, CommandTable>,
-    read: PathTable,
-    edit: PathTable,
-    scoped: BTreeMap<String, Vec<usize>>,
-    scoped_globs: Vec<usize>,
-    /// Rules about one host.
-    by_host: BTreeMap<String, Vec<usize>>,
-}
-
-/// Command rules by their first word.
-#[derive(Debug, Default)]
-struct CommandTable {
-    by_word: BTreeMap<String, Vec<usize>>,
-    /// Rules that do not fix the first word.
-    open: Vec<usize>,
-}
-
-/// Path rules by anchor.
-#[derive(Debug, Default)]
-struct PathTable {
-    groups: Vec<(Anchor, PathGroup)>,
-}
-
-/// The path rules of one anchor, as one set of globs.
-#[derive(Debug, Default)]
-struct PathGroup {
-    /// `None` if the set is too large to compile: then doubt decides.
-    globs: Option<GlobSet>,
-    /// For each glob: the rule, and whether it is the root of a `dir/**`.
-    owners: Vec<(usize, bool)>,
-    /// Rules about the anchor itself, in the same form.
-    anchored: Vec<(usize, bool)>,
-}
-
-impl Index {
-    fn new(rules: &[Rule], linked: &[(usize, PathPattern)], style: PathStyle) -> Self {
-        let mut index = Self::default();
-        for (position, rule) in rules.iter().enumerate() {
-            let table = index.table(rule.behavior());
-            match rule.spec() {
-                None => match rule.name() {
-                    NamePattern::Exact(name) | NamePattern::Server(name) => {
-                        table.blankets.entry(name.clone()).or_default().push(position);
-                    }
-                    NamePattern::Glob(..) => table.blanket_globs.push(position),
-                },
-                Some(Spec::Command(spec)) => {
-                    let commands = table.commands.entry(rule.tool().to_owned()).or_default();
-                    match spec
-                        .pattern
-                        .first_word()
-                        .filter(|_| !spec.spans && spec.unquoted.is_none())
-                    {
-                        Some(word) => {
-                            commands.by_word.entry(word.to_owned()).or_default().push(position);
-                        }
-                        None => commands.open.push(position),
-                    }
-                }
-                Some(Spec::Read(pattern) | Spec::Edit(pattern)) => {
-                    index.patterns.push((position, pattern.clone()));
-                }
-                Some(
-                    spec
-                    @ (Spec::Domain(_) | Spec::Agent(_) | Spec::Skill(_) | Spec::Parameter(..)),
-                ) => {
-                    let list = match (spec, rule.name()) {
-                        (Spec::Domain(pattern), _) if let Some(host) = pattern.only_host() => {
-                            table.by_host.entry(host.to_owned()).or_default()
-                        }
-                        (_, NamePattern::Exact(name)) => {
-                            table.scoped.entry(name.clone()).or_default()
-                        }
-                        (_, NamePattern::Server(_) | NamePattern::Glob(..)) => {
-                            &mut table.scoped_globs
-                        }
-                    };
-                    list.push(position);
-                }
-                Some(Spec::Unused) => {}
-            }
-        }
-        index.patterns.extend_from_slice(linked);
-        let mut paths: BTreeMap<PathKey, Vec<(usize, PathPattern)>> = BTreeMap::new();
-        for (position, pattern) in &mut index.patterns {
-            let Some(rule) = rules.get(*position) else { continue };
-            if style == PathStyle::Windows {
-                *pattern = pattern.on_windows(rule.behavior());
-            }
-            let family = rule.path().map_or(Family::Read, |(family, _)| family);
-            let key = (rule.behavior(), family, pattern.anchor.clone());
-            paths.entry(key).or_default().push((*position, pattern.clone()));
-        }
-        for ((behavior, family, anchor), patterns) in paths {
-            let table = index.table(behavior);
-            let table = match family {
-                Family::Read => &mut table.read,
-                Family::Edit => &mut table.edit,
-            };
-            table.groups.push((anchor, PathGroup::new(&patterns)));
-        }
-        index
-    }
-
-    fn table(&mut self, behavior: Behavior) -> &mut Table {
-        match behavior {
-            Behavior::Allow => &mut self.allow,
-            Behavior::Ask => &mut self.ask,
-            Behavior::Deny => &mut self.deny,
-        }
-    }
-}
-
-type PathKey = (Behavior, Family, Anchor);
-
-impl Table {
-    fn paths(&self, family: Family) -> &PathTable {
-        match family {
-            Family::Read => &self.read,
-            Family::Edit => &self.edit,
-        }
-    }
-}
-
-impl PathGroup {
-    fn new(patterns: &[(usize, PathPattern)]) -> Self {
-        let mut group = Self::default();
-        let mut globs: Vec<Glob> = Vec::new();
-        for &(position, ref pattern) in patterns {
-            match &pattern.itself {
-                Some(glob) => {
-                    globs.push(glob.clone());
-                    group.owners.push((position, pattern.open));
-                }
-                None => group.anchored.push((position, pattern.open)),
-            }
-            globs.push(pattern.beneath.clone());
-            group.owners.push((position, false));
-        }
-        let mut builder = GlobSetBuilder::new();
-        for glob in globs {
-            builder.add(glob);
-        }
-        group.globs = builder.build().ok();
-        group
-    }
-
-    fn collect(&self, relative: &str, behavior: Behavior, roots: Roots, found: &mut Vec<usize>) {
-        let mut add = |(position, is_root): (usize, bool)| {
-            if !is_root || roots == Roots::Included {
-                found.push(position);
-            }
-        };
-        if relative.is_empty() {
-            self.anchored.iter().copied().for_each(add);
-            return;
-        }
-        match &self.globs {
-            Some(globs) => {
-                for index in globs.matches_candidate(&Candidate::new(relative)) {
-                    self.owners.get(index).copied().into_iter().for_each(&mut add);
-                }
-            }
-            // Too many globs to compile: a deny or ask holds, an allow does not.
-            None if behavior == Behavior::Allow => {}
-            None => self.owners.iter().copied().for_each(add),
-        }
     }
 }

@@ -12,67 +12,62 @@ use innerve_builtins::write::WriteTool;
 use innerve_tool::{InputSchema, erase};
 use serde_json::json;
 
-use crate::kit::{Bench, lines, refused};
-
-/// Reads a file, edits it, and compares every byte.
-async fn edit(before: impl AsRef<[u8]>, old: &str, new: &str, after: impl AsRef<[u8]>) {
-    let bench = Bench::new();
-    bench.put("file.md", before);
-    bench.read("file.md").await.unwrap();
-    bench.edit("file.md", old, new).await.unwrap();
-    let found = bench.bytes("file.md");
-    assert_eq!(found, after.as_ref(), "{}", String::from_utf8_lossy(&found));
-}
+use crate::kit::{Bench, check_edit, lines, refused};
 
 // --- Edit ---
 
 #[tokio::test]
 async fn mcp_file_tools_24_openclaw_116011_mixed_line_endings_stay_mixed() {
-    edit("a\r\nb\nc\r\nd\n", "c", "C", "a\r\nb\nC\r\nd\n").await;
+    check_edit("a\r\nb\nc\r\nd\n", "c", "C", "a\r\nb\nC\r\nd\n").await;
 }
 
 #[tokio::test]
 async fn openclaw_116011_a_bare_carriage_return_is_data() {
-    edit("10%\r50%\r100%\ndone\n", "done", "finished", "10%\r50%\r100%\nfinished\n").await;
+    check_edit("10%\r50%\r100%\ndone\n", "done", "finished", "10%\r50%\r100%\nfinished\n").await;
 }
 
 #[tokio::test]
 async fn mistral_vibe_674_carriage_returns_are_not_doubled() {
-    edit("l1\r\nl2\r\n", "l2", "L2", "l1\r\nL2\r\n").await;
-    edit("l1\r\nl2\r\n", "l2", "L2\nL3", "l1\r\nL2\r\nL3\r\n").await;
+    check_edit("l1\r\nl2\r\n", "l2", "L2", "l1\r\nL2\r\n").await;
+    check_edit("l1\r\nl2\r\n", "l2", "L2\nL3", "l1\r\nL2\r\nL3\r\n").await;
 }
 
 #[tokio::test]
 async fn claude_code_2_1_89_trailing_blanks_of_markdown_stay() {
-    edit("one  \ntwo\n", "one  ", "uno  ", "uno  \ntwo\n").await;
+    check_edit("one  \ntwo\n", "one  ", "uno  ", "uno  \ntwo\n").await;
 }
 
 #[tokio::test]
 async fn claude_code_13456_a_crlf_file_is_not_taken_for_changed() {
-    edit("a\r\nb\r\n", "b", "B", "a\r\nB\r\n").await;
+    check_edit("a\r\nb\r\n", "b", "B", "a\r\nB\r\n").await;
 }
 
 #[tokio::test]
 async fn opencode_45892_sdk_typescript_688_an_ampersand_after_a_dollar_is_text() {
-    edit("log(\"done\");\n", "log(\"done\");", "log(\"$& ok\");", "log(\"$& ok\");\n").await;
+    check_edit("log(\"done\");\n", "log(\"done\");", "log(\"$& ok\");", "log(\"$& ok\");\n").await;
 }
 
 #[tokio::test]
 async fn flue_506_wave_agent_1752_quotes_after_a_dollar_are_text() {
     let new = "re = `$`; x=$'y'; $1 ${name} \\1";
-    edit("A\nB\ntarget\n", "target", new, format!("A\nB\n{new}\n")).await;
+    check_edit("A\nB\ntarget\n", "target", new, format!("A\nB\n{new}\n")).await;
 }
 
 #[tokio::test]
 async fn claude_code_2_1_47_curly_quotes_elsewhere_stay() {
-    edit("He said “hi”\nx\n", "x", "y", "He said “hi”\ny\n").await;
+    check_edit("He said “hi”\nx\n", "x", "y", "He said “hi”\ny\n").await;
 }
 
 #[tokio::test]
 async fn pi_5899_a_tolerant_match_leaves_the_rest_of_the_file_alone() {
     let before = "untouched   \nreplace me   \nafter\ntrailing   \n";
-    edit(before, "replace me\nafter", "DONE\nDONE2", "untouched   \nDONE\nDONE2\ntrailing   \n")
-        .await;
+    check_edit(
+        before,
+        "replace me\nafter",
+        "DONE\nDONE2",
+        "untouched   \nDONE\nDONE2\ntrailing   \n",
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -88,7 +83,7 @@ async fn pi_hashline_readmap_89_a_stale_text_truncates_nothing() {
 #[tokio::test]
 async fn aft_83_a_tolerant_match_keeps_the_line_end_behind_it() {
     let (old, new) = ("  a;\n  return a;", "  b;\n  return b;");
-    edit("f() {\n  a;   \n  return a;\n}\n", old, new, "f() {\n  b;\n  return b;\n}\n").await;
+    check_edit("f() {\n  a;   \n  return a;\n}\n", old, new, "f() {\n  b;\n  return b;\n}\n").await;
 }
 
 #[tokio::test]
@@ -123,22 +118,22 @@ async fn claude_code_2_1_83_two_hundred_thousand_other_lines_are_compared_in_sec
 
 #[tokio::test]
 async fn claude_code_86196_a_last_line_without_its_end_is_not_run_into() {
-    edit("A=1", "A=1", "A=1\nNEW=1", "A=1\nNEW=1").await;
+    check_edit("A=1", "A=1", "A=1\nNEW=1", "A=1\nNEW=1").await;
 }
 
 #[tokio::test]
 async fn mistral_vibe_674_a_file_is_utf_8_whatever_the_code_page() {
-    edit("título\n", "título", "Título", "Título\n".as_bytes()).await;
+    check_edit("título\n", "título", "Título", "Título\n".as_bytes()).await;
 }
 
 #[tokio::test]
 async fn claude_code_2_1_239_a_byte_order_mark_hides_nothing_and_stays() {
-    edit(b"\xEF\xBB\xBFname: x\n", "name: x", "name: y", b"\xEF\xBB\xBFname: y\n").await;
+    check_edit(b"\xEF\xBB\xBFname: x\n", "name: x", "name: y", b"\xEF\xBB\xBFname: y\n").await;
 }
 
 #[tokio::test]
 async fn claude_code_2_1_214_utf_16_stays_utf_16() {
-    edit(b"\xFF\xFEa\0\n\0", "a", "b", b"\xFF\xFEb\0\n\0").await;
+    check_edit(b"\xFF\xFEa\0\n\0", "a", "b", b"\xFF\xFEb\0\n\0").await;
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Edit.
+//! Edit. What other tools of its kind got wrong is in `cases.rs`, by the place that tells of it.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -10,17 +10,7 @@ use innerve_builtins::host::MemoryLedger;
 use innerve_tool::{Tool as _, code};
 use serde_json::json;
 
-use crate::kit::{Bench, lines, preview, refused};
-
-/// Reads a file, edits it, and compares every byte.
-async fn check(before: impl AsRef<[u8]>, old: &str, new: &str, after: impl AsRef<[u8]>) {
-    let bench = Bench::new();
-    bench.put("file.md", before);
-    bench.read("file.md").await.unwrap();
-    bench.edit("file.md", old, new).await.unwrap();
-    let found = bench.bytes("file.md");
-    assert_eq!(found, after.as_ref(), "{}", String::from_utf8_lossy(&found));
-}
+use crate::kit::{Bench, check_edit, lines, preview, refused};
 
 fn utf16(text: &str) -> Vec<u8> {
     let mut bytes = b"\xFF\xFE".to_vec();
@@ -28,116 +18,36 @@ fn utf16(text: &str) -> Vec<u8> {
     bytes
 }
 
-// dimitar-grigorov/mcp-file-tools#24; openclaw/openclaw#116011
 #[tokio::test]
-async fn mixed_line_endings_stay_as_they_are() {
-    check("a\r\nb\nc\r\nd\n", "c", "C", "a\r\nb\nC\r\nd\n").await;
-    check("a\r\nb\nc\r\nd\n", "a\nb\nc", "a\nB\nc", "a\r\nB\nc\r\nd\n").await;
-    check("a\r\nb\r\nc\n", "b\nc", "b\nx\nc", "a\r\nb\r\nx\r\nc\n").await;
+async fn each_line_keeps_its_ending() {
+    check_edit("a\r\nb\nc\r\nd\n", "a\nb\nc", "a\nB\nc", "a\r\nB\nc\r\nd\n").await;
+    check_edit("a\r\nb\r\nc\n", "b\nc", "b\nx\nc", "a\r\nb\r\nx\r\nc\n").await;
+    check_edit("l1\r\nl2\r\n", "l1\r\nl2", "x\r\ny\nz", "x\r\ny\r\nz\r\n").await;
 }
 
-// openclaw/openclaw#116011
 #[tokio::test]
-async fn a_lone_carriage_return_is_data() {
-    let before = "10%\r50%\r100%\ndone\n";
-    check(before, "done", "finished", "10%\r50%\r100%\nfinished\n").await;
+async fn quotes_keep_the_style_of_the_file() {
+    check_edit("say “hi” to ‘me’\n", "\"hi\"", "\"ho\"", "say “ho” to ‘me’\n").await;
 }
 
-// mistralai/mistral-vibe#674
 #[tokio::test]
-async fn carriage_returns_are_not_doubled() {
-    check("l1\r\nl2\r\n", "l2", "L2", "l1\r\nL2\r\n").await;
-    check("l1\r\nl2\r\n", "l1\r\nl2", "x\r\ny\nz", "x\r\ny\r\nz\r\n").await;
-}
-
-// anthropics/claude-code 2.1.89
-#[tokio::test]
-async fn trailing_blanks_of_the_new_text_are_kept() {
-    check("one  \ntwo\n", "one  ", "uno  ", "uno  \ntwo\n").await;
-}
-
-// anthropics/claude-code#13456
-#[tokio::test]
-async fn a_file_with_crlf_is_not_taken_for_changed() {
-    check("a\r\nb\r\n", "b", "c", "a\r\nc\r\n").await;
-}
-
-// anomalyco/opencode#45892; strands-agents/sdk-typescript#688
-#[tokio::test]
-async fn the_replacement_is_literal() {
-    check("log(\"done\");\n", "log(\"done\");", "log(\"$& ok\");", "log(\"$& ok\");\n").await;
-    // withastro/flue#506; netease-lcap/wave-agent#1752
-    let new = "re = `$`; x=$'y' $1 ${name} \\1";
-    check("A\nB\ntarget\n", "target", new, format!("A\nB\n{new}\n")).await;
-}
-
-// anthropics/claude-code 2.1.47
-#[tokio::test]
-async fn curly_quotes_elsewhere_stay() {
-    check("He said “hi”\nx\n", "x", "y", "He said “hi”\ny\n").await;
-    check("say “hi” to ‘me’\n", "\"hi\"", "\"ho\"", "say “ho” to ‘me’\n").await;
-}
-
-// earendil-works/pi#5899
-#[tokio::test]
-async fn a_tolerant_match_changes_only_the_lines_it_means() {
-    check(
-        "untouched   \nreplace me   \nafter\ntrailing   \n",
-        "replace me\nafter",
-        "DONE\nDONE2",
-        "untouched   \nDONE\nDONE2\ntrailing   \n",
-    )
-    .await;
-}
-
-// coctostan/pi-hashline-readmap#89
-#[tokio::test]
-async fn text_that_is_not_there_changes_nothing() {
+async fn text_that_is_not_there_may_begin_somewhere() {
     let lines: String = lines(1..=38, |n| format!("- item {n}\n"));
     let bench = Bench::with(&[("a.md", &lines)]);
     bench.read("a.md").await.unwrap();
-    let (code, words) =
+    let (_, words) =
         refused(bench.edit("a.md", "- item 3\n- item four\n- item 5\n- x\n- y", "x").await);
-    assert_eq!(code, "edit:no_match");
     assert!(words.contains("first line is at 3"), "{words}");
-    assert_eq!(bench.text("a.md"), lines);
 }
 
-// cortexkit/aft#83
 #[tokio::test]
-async fn a_tolerant_match_keeps_the_line_end_after_it() {
-    check(
-        "f() {\n  a;   \n  return a;\n}\n",
-        "  a;\n  return a;",
-        "  b;\n  return b;",
-        "f() {\n  b;\n  return b;\n}\n",
-    )
-    .await;
-}
-
-// mistralai/mistral-vibe#674
-#[tokio::test]
-async fn utf_8_is_the_default_whatever_the_locale() {
-    check("título\n", "título", "Título", "Título\n").await;
-}
-
-// anthropics/claude-code 2.1.239
-#[tokio::test]
-async fn a_byte_order_mark_neither_hides_a_match_nor_goes_away() {
-    check(b"\xEF\xBB\xBFname: x\n", "name: x", "name: y", b"\xEF\xBB\xBFname: y\n").await;
-}
-
-// anthropics/claude-code 2.1.214
-#[tokio::test]
-async fn utf_16_stays_utf_16() {
-    check(utf16("a\n"), "a", "b", utf16("b\n")).await;
-    // CRLF, UTF-16, mark, no line end at the end: all four stay.
-    check(utf16("eins\r\nzwei\r\ndrei"), "zwei\ndrei", "2\n3", utf16("eins\r\n2\r\n3")).await;
+async fn crlf_utf_16_the_mark_and_an_end_without_line_end_all_stay() {
+    check_edit(utf16("eins\r\nzwei\r\ndrei"), "zwei\ndrei", "2\n3", utf16("eins\r\n2\r\n3")).await;
 }
 
 #[tokio::test]
 async fn bytes_that_are_no_text_stay_and_are_not_edited() {
-    check(b"caf\xE9\nx\n", "x", "yy", b"caf\xE9\nyy\n").await;
+    check_edit(b"caf\xE9\nx\n", "x", "yy", b"caf\xE9\nyy\n").await;
     let bench = Bench::new();
     bench.put("a", b"caf\xE9\n");
     bench.read("a").await.unwrap();
@@ -145,20 +55,18 @@ async fn bytes_that_are_no_text_stay_and_are_not_edited() {
     assert_eq!(bench.bytes("a"), b"caf\xE9\n");
 }
 
-// anthropics/claude-code#86196
 #[tokio::test]
-async fn a_missing_line_end_at_the_end_is_no_trouble() {
-    check("A=1", "A=1", "A=1\nB=2", "A=1\nB=2").await;
-    check("a\nb", "b", "", "a\n").await;
+async fn a_last_line_without_its_end_may_go() {
+    check_edit("a\nb", "b", "", "a\n").await;
 }
 
 #[tokio::test]
 async fn removing_whole_lines_removes_their_end_and_nothing_else() {
-    check("a\nb\nc\n", "b", "", "a\nc\n").await;
-    check("a\r\nb\r\nc\r\n", "b", "", "a\r\nc\r\n").await;
-    check("a\nb\nc\n", "b\n", "", "a\nc\n").await;
+    check_edit("a\nb\nc\n", "b", "", "a\nc\n").await;
+    check_edit("a\r\nb\r\nc\r\n", "b", "", "a\r\nc\r\n").await;
+    check_edit("a\nb\nc\n", "b\n", "", "a\nc\n").await;
     // A part of a line is not the line.
-    check("a x\nb\n", " x", "", "a\nb\n").await;
+    check_edit("a x\nb\n", " x", "", "a\nb\n").await;
 }
 
 #[tokio::test]

@@ -189,3 +189,18 @@ pub(crate) fn refused(result: Result<String, ToolError>) -> (&'static str, Strin
     let error = result.expect_err("a refusal");
     (error.code(), error.message().to_owned())
 }
+
+/// Reads a file, edits it, and compares every byte.
+pub(crate) async fn check_edit(
+    before: impl AsRef<[u8]>,
+    old: &str,
+    new: &str,
+    after: impl AsRef<[u8]>,
+) {
+    let bench = Bench::new();
+    bench.put("file.md", before);
+    bench.read("file.md").await.unwrap();
+    bench.edit("file.md", old, new).await.unwrap();
+    let found = bench.bytes("file.md");
+    assert_eq!(found, after.as_ref(), "{}", String::from_utf8_lossy(&found));
+}

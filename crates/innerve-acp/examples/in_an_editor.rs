@@ -10,13 +10,13 @@ use std::sync::Arc;
 
 use innerve_acp::{AcpError, Host, HostedSession, Opening, serve};
 use innerve_agent::{
-    Agent, AgentConfig, PastSession, Seat, SessionEnv, SharedPolicy, Tasks, ToolFactory, random_id,
+    Agent, AgentConfig, PastSession, Seat, SessionEnv, SharedPolicy, ToolFactory, random_id,
 };
 use innerve_model::{Recording, Replay};
 use innerve_permission::{NoDisk, Policy};
 use innerve_pipeline::Pipeline;
 use innerve_protocol::SessionId;
-use innerve_tool::{BoxFuture, CancellationToken, ToolSources};
+use innerve_tool::{BoxFuture, ToolSources};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
@@ -33,28 +33,16 @@ impl Host for Agents {
         let id = opening.past.clone().unwrap_or_else(random_id);
         let folder = self.0.join(&id);
         let recording = Recording::parse(RECORDING).map_err(|error| failed(&error))?;
-        let env = SessionEnv {
-            session_id: SessionId::new(id),
-            agent_id: None,
-            depth: 0,
-            folder: folder.clone(),
-            config: Arc::new(AgentConfig::new("a-model", vec!["Be brief.".to_owned()])),
-            model: Arc::new(Replay::new(recording)),
+        let env = SessionEnv::new(
+            SessionId::new(id),
+            &folder,
+            AgentConfig::new("a-model", vec!["Be brief.".to_owned()]),
+            Arc::new(Replay::new(recording)),
             // Questions go to the editor; `opening.editor.files(…)` has the files as it shows them.
-            pipeline: Pipeline::new(Arc::new(NoDisk)).with_approver(opening.editor.approver()),
-            policy: Arc::new(SharedPolicy::new(Policy::new(&opening.cwd, "/home/u"), None)),
-            tools: Arc::new(NoTools),
-            tasks: Arc::new(Tasks::default()),
-            journal: None,
-            task_list: None,
-            worktrees: None,
-            classifier: None,
-            denials: Arc::default(),
-            spending: Arc::default(),
-            running_agents: Arc::default(),
-            cancellation: CancellationToken::new(),
-            new_id: Arc::new(random_id),
-        };
+            Pipeline::new(Arc::new(NoDisk)).with_approver(opening.editor.approver()),
+            Arc::new(SharedPolicy::new(Policy::new(&opening.cwd, "/home/u"), None)),
+            Arc::new(NoTools),
+        );
         let agent = match opening.past {
             None => Agent::start(env),
             Some(_) => PastSession::take(&folder).and_then(|past| Agent::resume(env, past)),

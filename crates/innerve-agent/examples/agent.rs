@@ -6,14 +6,12 @@ use std::error::Error;
 use std::io::{self, Write as _};
 use std::sync::Arc;
 
-use innerve_agent::{
-    Agent, AgentConfig, AgentEvent, Seat, SessionEnv, SharedPolicy, Tasks, ToolFactory, random_id,
-};
+use innerve_agent::{Agent, AgentConfig, AgentEvent, Seat, SessionEnv, SharedPolicy, ToolFactory};
 use innerve_model::{Recording, Replay};
 use innerve_permission::{Behavior, NoDisk, Origin, Policy, Rule, RuleSource};
 use innerve_pipeline::Pipeline;
 use innerve_protocol::{ContentBlock, SessionId};
-use innerve_tool::{CancellationToken, DynTool, ToolBuilder, ToolSources};
+use innerve_tool::{DynTool, ToolBuilder, ToolSources};
 use serde_json::json;
 
 /// What the model says: first that it wants the weather of two cities, then what it makes of them.
@@ -36,38 +34,25 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let schema = json!({ "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] });
     let weather = ToolBuilder::new("Weather", schema)
         .description("Tells the weather of a city.")
-        .read_only()
         .build(|input, _| async move {
-            let sunny = input.get("city").is_some_and(|city| city == "Graz");
-            Ok(if sunny { "sunny" } else { "rain" }.into())
-        })?;
+        let sunny = input.get("city").is_some_and(|city| city == "Graz");
+        Ok(if sunny { "sunny" } else { "rain" }.into())
+    })?;
     let mut policy = Policy::new("/repo", "/home/u");
     let origin = Origin::inline(RuleSource::User, "/home/u");
     policy.rules.push(Rule::parse("Weather", Behavior::Allow, origin)?);
 
     let folder = tempfile::tempdir()?;
-    let agent = Agent::start(SessionEnv {
-        session_id: SessionId::new("example"),
-        agent_id: None,
-        depth: 0,
+    let agent = Agent::start(SessionEnv::new(
+        SessionId::new("example"),
         // The log of the conversation: a killed session goes on from it.
-        folder: folder.path().join("example"),
-        config: Arc::new(AgentConfig::new("a-model", vec!["You plan journeys.".to_owned()])),
-        model: Arc::new(Replay::new(Recording::parse(RECORDING)?)),
-        pipeline: Pipeline::new(Arc::new(NoDisk)),
-        policy: Arc::new(SharedPolicy::new(policy, None)),
-        tools: Arc::new(Tools(weather)),
-        tasks: Arc::new(Tasks::default()),
-        task_list: None,
-        journal: None,
-        worktrees: None,
-        classifier: None,
-        denials: Arc::default(),
-        spending: Arc::default(),
-        running_agents: Arc::default(),
-        cancellation: CancellationToken::new(),
-        new_id: Arc::new(random_id),
-    })?;
+        folder.path().join("example"),
+        AgentConfig::new("a-model", vec!["You plan journeys.".to_owned()]),
+        Arc::new(Replay::new(Recording::parse(RECORDING)?)),
+        Pipeline::new(Arc::new(NoDisk)),
+        Arc::new(SharedPolicy::new(policy, None)),
+        Arc::new(Tools(weather)),
+    ))?;
 
     let mut out = io::stdout();
     let mut run = agent.run(vec![ContentBlock::text("Graz or Oslo?")]);

@@ -66,6 +66,7 @@ impl fmt::Debug for Seat {
 }
 
 /// Everything that lasts as long as an agent. No tool sees it: tools get ports.
+#[non_exhaustive]
 pub struct SessionEnv {
     /// The session.
     pub session_id: SessionId,

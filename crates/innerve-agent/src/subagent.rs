@@ -1,7 +1,8 @@
 //! Starts sub-agents: the loop's side of the Agent tool.
 
+mod place;
+
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -9,8 +10,8 @@ use std::time::Instant;
 use innerve_pipeline::HookEventName;
 use innerve_protocol::{AgentId, ContentBlock, ToolUseId, Usage};
 use innerve_tool::port::{
-    AgentType, Isolation, SubagentError, SubagentOutcome, SubagentRequest, SubagentSpawner,
-    TaskKind, TaskState, Worktrees,
+    AgentType, SubagentError, SubagentOutcome, SubagentRequest, SubagentSpawner, TaskKind,
+    TaskState,
 };
 use innerve_tool::{BoxFuture, CallContext, ProgressEvent};
 use serde_json::json;
@@ -21,6 +22,7 @@ use crate::fork::{FORK, Sent, directed};
 use crate::hooks::object;
 use crate::session::ChildSeat;
 use crate::{Agent, AgentConfig, AgentEvent, RunSummary, SessionEnv, TerminalReason, telemetry};
+use place::{OwnWorktree, directory};
 
 /// How deep sub-agents may nest below the main conversation (Claude Code documentation, "sub-agents").
 pub(crate) const MAX_DEPTH: u32 = 3;
@@ -321,56 +323,6 @@ fn narrowed(definition: &Arc<AgentDefinition>, background: bool) -> Arc<AgentDef
         return Arc::clone(definition);
     }
     Arc::new(AgentDefinition { background, ..(**definition).clone() })
-}
-
-/// Where an agent works that gets no worktree of its own.
-fn directory(isolation: &Isolation, context: &CallContext) -> Result<PathBuf, SubagentError> {
-    match isolation {
-        Isolation::None | Isolation::Worktree => Ok(context.cwd.clone()),
-        Isolation::Directory(path) if path.is_absolute() => Ok(path.clone()),
-        Isolation::Directory(path) => {
-            Err(SubagentError::Unsupported(format!("`{}` is not an absolute path", path.display())))
-        }
-    }
-}
-
-/// A git worktree that was made for one agent.
-struct OwnWorktree {
-    worktrees: Arc<dyn Worktrees>,
-    path: PathBuf,
-    /// The directory of its parent.
-    near: PathBuf,
-}
-
-impl OwnWorktree {
-    /// Makes one, if one was asked for.
-    async fn make(
-        isolation: &Isolation,
-        parent: &SessionEnv,
-        context: &CallContext,
-        agent_id: &AgentId,
-    ) -> Result<Option<Self>, SubagentError> {
-        match isolation {
-            Isolation::None | Isolation::Directory(_) => return Ok(None),
-            Isolation::Worktree => {}
-        }
-        let Some(worktrees) = &parent.worktrees else {
-            return Err(SubagentError::Unsupported(
-                "a worktree of its own is not available here; leave `isolation` out".to_owned(),
-            ));
-        };
-        let name = format!("agent-{agent_id}");
-        let made = worktrees.make(&context.cwd, &name).await;
-        let path = made.map_err(SubagentError::Unsupported)?;
-        let worktrees = Arc::clone(worktrees);
-        Ok(Some(Self { worktrees, path, near: context.cwd.clone() }))
-    }
-
-    /// Clears it away; gives a note if it holds work and stays.
-    async fn clear(self) -> Option<String> {
-        let is_gone = self.worktrees.clear(&self.path, &self.near).await;
-        (!is_gone).then(|| format!("its work is in the worktree {}", self.path.display()))
-    }
 }
 
 /// The agent's own instructions; what the main conversation was told of the place stays.

@@ -5,6 +5,7 @@ mod acp;
 mod agents;
 mod analyze;
 mod args;
+mod calendar;
 mod call;
 mod chat;
 mod check;

@@ -15,7 +15,6 @@ mod web;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use innerve_agent::{
     AgentConfig, AgentTypes, Journal, ResultFiles, RuleSaver, SessionEnv, SharedPolicy,
@@ -34,6 +33,7 @@ use innerve_tool::port::FileSystem;
 use innerve_tool::{CancellationToken, ToolPool};
 
 use crate::args::{PolicyArguments, SessionArguments};
+use crate::calendar;
 use crate::exit::Failure;
 use crate::instructions;
 use crate::output::warn;
@@ -112,6 +112,17 @@ impl Workplace {
         self.warnings.extend(outcome.warnings);
         self.sandbox = outcome.prepared;
         Ok(())
+    }
+
+    /// What commands run in, if settings ask for a sandbox and there is one.
+    pub(crate) fn sandbox_name(&self) -> Option<&'static str> {
+        self.sandbox.as_ref().map(sandbox::Prepared::name)
+    }
+
+    /// Why commands run without the sandbox that settings ask for.
+    pub(crate) fn sandbox_trouble(&self) -> Option<&str> {
+        let mut warnings = self.warnings.iter().map(String::as_str);
+        warnings.find(|warning| warning.starts_with(sandbox::NOT_AVAILABLE))
     }
 
     /// A directory without any settings.
@@ -215,7 +226,7 @@ impl Workplace {
             cwd: cwd.clone(),
             is_git: cwd.ancestors().any(|directory| directory.join(".git").exists()),
             platform: std::env::consts::OS.to_owned(),
-            date: today(),
+            date: calendar::today(),
             instructions: instructions::collect(&self.config, cwd),
         };
         let mut config =
@@ -394,66 +405,6 @@ pub(crate) fn sessions_folder() -> Result<PathBuf, Failure> {
 
 /// Sortable by time, and safe as a folder's name.
 pub(crate) fn new_session_id() -> String {
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let tail: String = random_id().chars().take(6).collect();
-    format!("{}-{tail}", stamp(seconds))
-}
-
-fn today() -> String {
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let (year, month, day) = civil(seconds / 86_400);
-    format!("{year:04}-{month:02}-{day:02}")
-}
-
-/// A point in time in UTC, for people.
-pub(crate) fn date_and_time(seconds: u64) -> String {
-    let (year, month, day) = civil(seconds / 86_400);
-    let (hour, minute) = (seconds / 3_600 % 24, seconds / 60 % 60);
-    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
-}
-
-fn stamp(seconds: u64) -> String {
-    let (year, month, day) = civil(seconds / 86_400);
-    let (hour, minute, second) = (seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}")
-}
-
-/// The date of a day counted from 1970-01-01, by the rules of the Gregorian calendar.
-fn civil(mut days: u64) -> (u64, u64, u64) {
-    let is_leap = |year: u64| {
-        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
-    };
-    let mut year = 1970;
-    loop {
-        let length = if is_leap(year) { 366 } else { 365 };
-        if days < length {
-            break;
-        }
-        days -= length;
-        year += 1;
-    }
-    let february = if is_leap(year) { 29 } else { 28 };
-    let mut month = 1;
-    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30] {
-        if days < length {
-            break;
-        }
-        days -= length;
-        month += 1;
-    }
-    (year, month, days + 1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn days_become_dates() {
-        assert_eq!(civil(0), (1970, 1, 1));
-        assert_eq!(civil(59), (1970, 3, 1));
-        assert_eq!(civil(11_016), (2000, 2, 29));
-        assert_eq!(civil(20_787), (2026, 11, 30));
-        assert_eq!(civil(20_818), (2026, 12, 31));
-    }
+    format!("{}-{tail}", calendar::stamp())
 }

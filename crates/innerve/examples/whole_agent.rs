@@ -7,9 +7,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::sync::Arc;
 
-use innerve::agent::{
-    Agent, AgentConfig, AgentEvent, Seat, SessionEnv, SharedPolicy, Tasks, ToolFactory, random_id,
-};
+use innerve::agent::{Agent, AgentConfig, AgentEvent, Seat, SessionEnv, SharedPolicy, ToolFactory};
 use innerve::builtins::bash::{BashOptions, BashTool};
 use innerve::builtins::edit::EditTool;
 use innerve::builtins::host::{DiskSpool, HostClock, HostFiles, HostProcesses, MemoryLedger};
@@ -20,7 +18,7 @@ use innerve::permission::{PermissionMode, Policy};
 use innerve::pipeline::Pipeline;
 use innerve::protocol::{ContentBlock, SessionId};
 use innerve::settings::DiskPaths;
-use innerve::tool::{CancellationToken, DefinitionError, DynTool, ToolSources, erase};
+use innerve::tool::{DefinitionError, DynTool, ToolSources, erase};
 
 /// The model reads, edits, tries out, and tries what nothing allows.
 const RECORDING: &str = r#"{"format":"innerve-recording","version":1,"model":"a-model"}
@@ -57,27 +55,15 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // What only reads needs no rule; this mode lets edits inside the project through; nobody can be asked about the rest.
     let mut policy = Policy::new(&project, "/home/u");
     policy.mode = PermissionMode::AcceptEdits;
-    let agent = Agent::start(SessionEnv {
-        session_id: SessionId::new("example"),
-        agent_id: None,
-        depth: 0,
-        folder: folder.path().join("session"),
-        config: Arc::new(AgentConfig::new("a-model", vec!["You mend scripts.".to_owned()])),
-        model: Arc::new(Replay::new(Recording::parse(RECORDING)?)),
-        pipeline: Pipeline::new(Arc::new(DiskPaths)),
-        policy: Arc::new(SharedPolicy::new(policy, None)),
-        tools: Arc::new(Tools(tools()?)),
-        tasks: Arc::new(Tasks::default()),
-        journal: None,
-        task_list: None,
-        worktrees: None,
-        classifier: None,
-        denials: Arc::default(),
-        spending: Arc::default(),
-        running_agents: Arc::default(),
-        cancellation: CancellationToken::new(),
-        new_id: Arc::new(random_id),
-    })?;
+    let agent = Agent::start(SessionEnv::new(
+        SessionId::new("example"),
+        folder.path().join("session"),
+        AgentConfig::new("a-model", vec!["You mend scripts.".to_owned()]),
+        Arc::new(Replay::new(Recording::parse(RECORDING)?)),
+        Pipeline::new(Arc::new(DiskPaths)),
+        Arc::new(SharedPolicy::new(policy, None)),
+        Arc::new(Tools(tools()?)),
+    ))?;
 
     let mut out = io::stdout();
     let mut run = agent.run(vec![ContentBlock::text("Mend the greeting and push it.")]);

@@ -9,10 +9,10 @@ use super::commands::{Action, COMMANDS, KEYS};
 use super::screen::Screen;
 use super::talk::Talk;
 use super::ui::short;
+use crate::calendar::date_and_time;
 use crate::exit::Failure;
 use crate::output::{BOLD, DIM, headline, note, plain};
 use crate::sessions;
-use crate::wire::date_and_time;
 
 /// Earlier sessions that `/resume` lists.
 const MANY_SESSIONS: usize = 15;

@@ -9,9 +9,9 @@ use innerve_protocol::{ContentBlock, Message, Role};
 use serde_json::{Value, json};
 
 use super::{named, read, show};
+use crate::calendar::date_and_time;
 use crate::exit::{Exit, Failure};
 use crate::output::{broken_pipe_is_success, print_json, warn};
-use crate::wire::date_and_time;
 
 /// Prints a session.
 pub(super) fn export(id: Option<&str>, as_json: bool) -> Result<Exit, Failure> {

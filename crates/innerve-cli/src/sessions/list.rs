@@ -6,9 +6,10 @@ use innerve_agent::SessionSummary;
 
 use super::{by_last_use, projects};
 use crate::args::SessionsListArguments;
+use crate::calendar::date_and_time;
 use crate::exit::{Exit, Failure};
 use crate::output::{BOLD, DIM, broken_pipe_is_success, headline, plain};
-use crate::wire::{date_and_time, sessions_folder};
+use crate::wire::sessions_folder;
 
 /// Characters of the first prompt that are shown.
 const WIDTH: usize = 60;

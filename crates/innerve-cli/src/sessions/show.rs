@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::{named, read};
 use crate::args::OneSessionArguments;
+use crate::calendar::date_and_time;
 use crate::exit::{Exit, Failure};
 use crate::output::{BOLD, DIM, RED, broken_pipe_is_success, headline, plain, print_json};
-use crate::wire::date_and_time;
 
 /// Characters of a call or a result that are shown.
 const WIDTH: usize = 100;

@@ -1,4 +1,5 @@
 //! Tests of the classes and words of errors.
+use super::failure::read_overflow;
 use super::*;
 
 #[track_caller]

@@ -12,8 +12,8 @@ use innerve_tool::{BoxFuture, ToolError, code};
 use crate::Spending;
 use crate::aside::{self, Asking};
 
-/// How long an answer may take.
-const TIMEOUT: Duration = Duration::from_mins(1);
+/// How long an answer may take; large models read a long page for a while.
+const TIMEOUT: Duration = Duration::from_mins(2);
 
 /// Answers small questions with a model; what it costs is added to the session's spending.
 pub struct QuickAnswers {
@@ -34,7 +34,7 @@ impl QuickAnswers {
         prompt: &str,
         max_tokens: u32,
     ) -> Result<String, ToolError> {
-        let failed = |why: &str| ToolError::new(code::FAILED, format!("the small model {why}"));
+        let failed = |why: &str| ToolError::new(code::FAILED, format!("`{}` {why}", self.name));
         let content = vec![ContentBlock::text(prompt)];
         let system = SystemBlock::new(system);
         let request = aside::request(&*self.model, &self.name, system, content, max_tokens);
@@ -57,7 +57,7 @@ impl SmallModel for QuickAnswers {
             let answer = tokio::time::timeout(TIMEOUT, self.answer(system, prompt, max_tokens));
             answer.await.unwrap_or_else(|_| {
                 let seconds = TIMEOUT.as_secs();
-                let message = format!("the small model did not answer within {seconds} seconds");
+                let message = format!("`{}` did not answer within {seconds} seconds", self.name);
                 Err(ToolError::new(code::TIMED_OUT, message))
             })
         })

@@ -46,7 +46,7 @@ pub struct ProviderSearcher {
     model: Arc<dyn Model>,
     name: String,
     spending: Arc<Spending>,
-    instead: Option<Arc<dyn WebSearcher>>,
+    fallback: Option<Arc<dyn WebSearcher>>,
     advice: String,
     /// Why there is no search, in the provider's words.
     refusal: OnceLock<String>,
@@ -65,13 +65,13 @@ impl ProviderSearcher {
     /// Has the model of this name search.
     pub fn new(model: Arc<dyn Model>, name: impl Into<String>, spending: Arc<Spending>) -> Self {
         let (name, advice) = (name.into(), String::new());
-        Self { model, name, spending, instead: None, advice, refusal: OnceLock::new() }
+        Self { model, name, spending, fallback: None, advice, refusal: OnceLock::new() }
     }
 
     /// Asks this searcher where the provider has no web search.
     #[must_use]
-    pub fn or_else(mut self, searcher: Arc<dyn WebSearcher>) -> Self {
-        self.instead = Some(searcher);
+    pub fn with_fallback(mut self, searcher: Arc<dyn WebSearcher>) -> Self {
+        self.fallback = Some(searcher);
         self
     }
 
@@ -111,8 +111,8 @@ impl ProviderSearcher {
                 self.name
             ),
         };
-        if let Some(instead) = &self.instead {
-            return instead.search(query, allowed, blocked).await;
+        if let Some(fallback) = &self.fallback {
+            return fallback.search(query, allowed, blocked).await;
         }
         let advice =
             if self.advice.is_empty() { String::new() } else { format!("; {}", self.advice) };
@@ -242,7 +242,7 @@ impl fmt::Debug for ProviderSearcher {
         formatter
             .debug_struct("ProviderSearcher")
             .field("name", &self.name)
-            .field("instead", &self.instead.is_some())
+            .field("fallback", &self.fallback.is_some())
             .field("refused", &self.refusal.get().is_some())
             .finish_non_exhaustive()
     }

@@ -419,7 +419,7 @@ async fn a_provider_that_does_not_know_the_tool_is_asked_once() {
         assert_eq!(provider.count(), 1, "{message}");
 
         let provider = Provider::start(fails()).await;
-        let searcher = provider.searcher().or_else(Arc::new(Another));
+        let searcher = provider.searcher().with_fallback(Arc::new(Another));
         for _ in 0..3 {
             let (allowed, blocked) = (["a.example".to_owned()], []);
             let hits = searcher.search("x", &allowed, &blocked).await.unwrap();
@@ -444,7 +444,7 @@ async fn what_is_wrong_with_one_search_does_not_end_all() {
         Reply::Says(vec![search("s1"), result("s1", json!([]))], "end_turn", 1),
     ])
     .await;
-    let searcher = provider.searcher().or_else(Arc::new(Another));
+    let searcher = provider.searcher().with_fallback(Arc::new(Another));
     for words in [message, "something else", "no such model", "refused to search"] {
         let error = find(&searcher, "x").await.unwrap_err();
         assert!(error.message().contains(words), "{}", error.message());

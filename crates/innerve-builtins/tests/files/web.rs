@@ -453,6 +453,33 @@ async fn a_page_cannot_end_what_the_small_model_is_shown_of_it() {
     assert!(text.ends_with("\n</page>\n\nThe question: how many?"), "{text}");
 }
 
+/// A search that does not come back.
+struct Silent;
+
+impl WebSearcher for Silent {
+    fn search<'a>(
+        &'a self,
+        _query: &'a str,
+        _allowed: &'a [String],
+        _blocked: &'a [String],
+    ) -> BoxFuture<'a, Result<Vec<SearchHit>, ToolError>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+#[tokio::test]
+async fn an_interrupt_ends_a_search() {
+    let bench = Bench::new();
+    let cancellation = bench.cancellation.clone();
+    thread::spawn(move || {
+        thread::sleep(Duration::from_millis(50));
+        cancellation.cancel();
+    });
+    let tool = WebSearchTool::new(Arc::new(Silent));
+    let (code, _) = refused(bench.call(&tool, json!({ "query": "ab" })).await);
+    assert_eq!(code, "tool:interrupted");
+}
+
 #[tokio::test]
 async fn a_search_refuses_what_makes_no_sense() {
     let searcher = SearxngSearcher::new("http://127.0.0.1:9").unwrap();

@@ -37,7 +37,7 @@ pub(super) fn searcher(
     }
     let searcher = ProviderSearcher::new(Arc::clone(&chosen.model), name, Arc::clone(spending));
     Some(Arc::new(match configured {
-        Some(configured) => searcher.or_else(configured),
+        Some(configured) => searcher.with_fallback(configured),
         None => searcher.with_advice(format!(
             "with the address of a SearXNG server in {SEARCH_URL} that one would be asked"
         )),

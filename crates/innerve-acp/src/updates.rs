@@ -178,7 +178,7 @@ pub(crate) fn replay(messages: &[Message], cwd: &Path) -> Vec<SessionUpdate> {
                 | ContentBlock::RedactedThinking(_)
                 | ContentBlock::Image(_)
                 | ContentBlock::ToolReference(_)
-                | ContentBlock::Opaque(_) => {}
+                | ContentBlock::Unknown(_) => {}
             }
         }
     }

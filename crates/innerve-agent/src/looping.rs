@@ -368,7 +368,7 @@ pub(crate) fn is_lasting(block: &ContentBlock) -> bool {
         | ContentBlock::ToolUse(_)
         | ContentBlock::ToolResult(_)
         | ContentBlock::ToolReference(_)
-        | ContentBlock::Opaque(_) => true,
+        | ContentBlock::Unknown(_) => true,
     }
 }
 

@@ -61,6 +61,6 @@ fn mark_block(block: &mut ContentBlock) {
         | ContentBlock::RedactedThinking(_)
         | ContentBlock::ToolUse(_)
         | ContentBlock::ToolReference(_)
-        | ContentBlock::Opaque(_) => {}
+        | ContentBlock::Unknown(_) => {}
     }
 }

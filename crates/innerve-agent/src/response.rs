@@ -133,7 +133,7 @@ impl Looping<'_> {
                     | ContentBlock::RedactedThinking(_)
                     | ContentBlock::ToolResult(_)
                     | ContentBlock::ToolReference(_)
-                    | ContentBlock::Opaque(_)) => other,
+                    | ContentBlock::Unknown(_)) => other,
                 };
                 response.blocks.push(block);
             }

@@ -99,7 +99,7 @@ fn block(block: &ContentBlock) -> u64 {
             ToolResultContent::Text(content) => text(content),
             ToolResultContent::Blocks(blocks) => blocks.iter().map(self::block).sum(),
         },
-        ContentBlock::Image(_) | ContentBlock::Opaque(_) => MEDIA,
+        ContentBlock::Image(_) | ContentBlock::Unknown(_) => MEDIA,
         ContentBlock::ToolReference(_) => 10,
     }
 }

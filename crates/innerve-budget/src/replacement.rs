@@ -217,7 +217,7 @@ fn result_at(messages: &mut [Message], message: usize, block: usize) -> Option<&
         | ContentBlock::RedactedThinking(_)
         | ContentBlock::ToolUse(_)
         | ContentBlock::ToolReference(_)
-        | ContentBlock::Opaque(_) => None,
+        | ContentBlock::Unknown(_) => None,
     }
 }
 

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 
 use crate::{
-    BlockKind, ContentBlock, Delta, Opaque, StopReason, StreamEvent, Usage, WireError, WireEvent,
-    text::is_blank,
+    BlockKind, ContentBlock, Delta, StopReason, StreamEvent, UnknownBlock, Usage, WireError,
+    WireEvent, text::is_blank,
 };
 
 /// Folds the wire events of one response into [`StreamEvent`]s (Anthropic Messages API, "streaming").
@@ -192,7 +192,7 @@ impl Assembler {
             | ContentBlock::ToolUse(_)
             | ContentBlock::ToolResult(_)
             | ContentBlock::ToolReference(_)
-            | ContentBlock::Opaque(_) => {}
+            | ContentBlock::Unknown(_) => {}
         }
         self.open.insert(index, OpenBlock { block, input: String::new() });
         Ok(events)
@@ -273,28 +273,28 @@ fn grow(open: &mut OpenBlock, index: usize, delta: Delta) -> Result<Vec<StreamEv
     match delta {
         Delta::TextDelta { text } => {
             let ContentBlock::Text(block) = &mut open.block else {
-                return append_to_opaque(&mut open.block, "text", &text);
+                return append_to_unknown(&mut open.block, "text", &text);
             };
             block.text.push_str(&text);
             Ok(seen(!text.is_empty(), StreamEvent::TextDelta { index, text }))
         }
         Delta::ThinkingDelta { thinking } => {
             let ContentBlock::Thinking(block) = &mut open.block else {
-                return append_to_opaque(&mut open.block, "thinking", &thinking);
+                return append_to_unknown(&mut open.block, "thinking", &thinking);
             };
             block.thinking.push_str(&thinking);
             Ok(seen(!thinking.is_empty(), StreamEvent::ThinkingDelta { index, thinking }))
         }
         Delta::SignatureDelta { signature } => {
             let ContentBlock::Thinking(block) = &mut open.block else {
-                return append_to_opaque(&mut open.block, "signature", &signature);
+                return append_to_unknown(&mut open.block, "signature", &signature);
             };
             block.signature.push_str(&signature);
             Ok(Vec::new())
         }
         Delta::InputJsonDelta { partial_json } => {
             let is_tool_use = open.block.as_tool_use().is_some();
-            if !is_tool_use && !matches!(open.block, ContentBlock::Opaque(_)) {
+            if !is_tool_use && !matches!(open.block, ContentBlock::Unknown(_)) {
                 return Err(Misfit);
             }
             open.input.push_str(&partial_json);
@@ -313,7 +313,7 @@ fn seen(is_seen: bool, event: StreamEvent) -> Vec<StreamEvent> {
 fn add_citation(block: &mut ContentBlock, citation: Value) -> Result<Vec<StreamEvent>, Misfit> {
     let fields = match block {
         ContentBlock::Text(block) => &mut block.extra,
-        ContentBlock::Opaque(Opaque(fields)) => fields,
+        ContentBlock::Unknown(UnknownBlock(fields)) => fields,
         ContentBlock::Image(_)
         | ContentBlock::Thinking(_)
         | ContentBlock::RedactedThinking(_)
@@ -330,12 +330,12 @@ fn add_citation(block: &mut ContentBlock, citation: Value) -> Result<Vec<StreamE
 }
 
 /// A block of an unknown kind grows in the field that the delta is named for.
-fn append_to_opaque(
+fn append_to_unknown(
     block: &mut ContentBlock,
     field: &str,
     piece: &str,
 ) -> Result<Vec<StreamEvent>, Misfit> {
-    let ContentBlock::Opaque(Opaque(fields)) = block else { return Err(Misfit) };
+    let ContentBlock::Unknown(UnknownBlock(fields)) = block else { return Err(Misfit) };
     if let Some(Value::String(text)) = fields.get_mut(field) {
         text.push_str(piece);
     } else {
@@ -353,7 +353,7 @@ fn complete(open: OpenBlock) -> (ContentBlock, Option<String>) {
             tool_use.input = value;
             invalid
         }
-        ContentBlock::Opaque(Opaque(fields)) if !is_blank(&input) => {
+        ContentBlock::Unknown(UnknownBlock(fields)) if !is_blank(&input) => {
             let value = serde_json::from_str(&input).unwrap_or_else(|_| Value::Object(Map::new()));
             fields.insert("input".to_owned(), value);
             None
@@ -364,7 +364,7 @@ fn complete(open: OpenBlock) -> (ContentBlock, Option<String>) {
         | ContentBlock::RedactedThinking(_)
         | ContentBlock::ToolResult(_)
         | ContentBlock::ToolReference(_)
-        | ContentBlock::Opaque(_) => None,
+        | ContentBlock::Unknown(_) => None,
     };
     (block, invalid_input)
 }
@@ -392,7 +392,7 @@ fn kind_of(block: &ContentBlock) -> BlockKind {
         ContentBlock::Image(_)
         | ContentBlock::ToolResult(_)
         | ContentBlock::ToolReference(_)
-        | ContentBlock::Opaque(_) => BlockKind::Other,
+        | ContentBlock::Unknown(_) => BlockKind::Other,
     }
 }
 

@@ -23,7 +23,7 @@ pub enum ContentBlock {
     /// A deferred tool that a search found; only inside a tool result.
     ToolReference(ToolReference),
     /// A kind that is not modelled here (documents, server tools, citations, …), kept as it came.
-    Opaque(Opaque),
+    Unknown(UnknownBlock),
 }
 
 /// Marks the end of a prefix that the provider should cache.
@@ -178,9 +178,9 @@ pub struct ToolReference {
 
 /// A block of a kind that is not modelled here; always an object.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Opaque(pub(crate) Map<String, Value>);
+pub struct UnknownBlock(pub(crate) Map<String, Value>);
 
-impl Opaque {
+impl UnknownBlock {
     /// The block's `type`, empty if it has none.
     pub fn kind(&self) -> &str {
         self.0.get("type").and_then(Value::as_str).unwrap_or_default()
@@ -208,7 +208,7 @@ impl ContentBlock {
             Self::ToolUse(_) => "tool_use",
             Self::ToolResult(_) => "tool_result",
             Self::ToolReference(_) => "tool_reference",
-            Self::Opaque(opaque) => opaque.kind(),
+            Self::Unknown(opaque) => opaque.kind(),
         }
     }
 
@@ -335,7 +335,7 @@ impl Serialize for ContentBlock {
             Self::ToolUse(body) => tagged("tool_use", body, serializer),
             Self::ToolResult(body) => tagged("tool_result", body, serializer),
             Self::ToolReference(body) => tagged("tool_reference", body, serializer),
-            Self::Opaque(Opaque(fields)) => fields.serialize(serializer),
+            Self::Unknown(UnknownBlock(fields)) => fields.serialize(serializer),
         }
     }
 }
@@ -362,7 +362,7 @@ impl<'de> Deserialize<'de> for ContentBlock {
             "tool_use" => serde_json::from_value(body(fields)).map(Self::ToolUse),
             "tool_result" => serde_json::from_value(body(fields)).map(Self::ToolResult),
             "tool_reference" => serde_json::from_value(body(fields)).map(Self::ToolReference),
-            _ => Ok(Self::Opaque(Opaque(std::mem::take(fields)))),
+            _ => Ok(Self::Unknown(UnknownBlock(std::mem::take(fields)))),
         };
         block.map_err(|error| de::Error::custom(format!("content block of type `{kind}`: {error}")))
     }

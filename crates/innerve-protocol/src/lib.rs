@@ -21,8 +21,8 @@ mod validate;
 
 pub use assembler::{Assembler, StreamError};
 pub use content::{
-    CacheControl, ContentBlock, ImageBlock, ImageSource, Opaque, RedactedThinking, TextBlock,
-    ThinkingBlock, ToolReference, ToolResult, ToolResultContent, ToolUse,
+    CacheControl, ContentBlock, ImageBlock, ImageSource, RedactedThinking, TextBlock,
+    ThinkingBlock, ToolReference, ToolResult, ToolResultContent, ToolUse, UnknownBlock,
 };
 pub use definition::ToolDefinition;
 pub use id::{AgentId, SessionId, ToolUseId};

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::{ContentBlock, Message, Opaque, ToolResultContent};
+use crate::{ContentBlock, Message, ToolResultContent, UnknownBlock};
 
 /// Markers that one request may have (Anthropic Messages API, "prompt caching").
 pub(crate) const MAX_MARKERS: usize = 4;
@@ -20,7 +20,7 @@ pub(crate) fn has(block: &ContentBlock) -> bool {
         ContentBlock::Thinking(block) => in_fields(&block.extra),
         ContentBlock::RedactedThinking(block) => in_fields(&block.extra),
         ContentBlock::ToolReference(block) => in_fields(&block.extra),
-        ContentBlock::Opaque(Opaque(fields)) => in_fields(fields),
+        ContentBlock::Unknown(UnknownBlock(fields)) => in_fields(fields),
     }
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn clear(block: &mut ContentBlock) {
         ContentBlock::Thinking(block) => drop(block.extra.shift_remove(FIELD)),
         ContentBlock::RedactedThinking(block) => drop(block.extra.shift_remove(FIELD)),
         ContentBlock::ToolReference(block) => drop(block.extra.shift_remove(FIELD)),
-        ContentBlock::Opaque(Opaque(fields)) => drop(fields.shift_remove(FIELD)),
+        ContentBlock::Unknown(UnknownBlock(fields)) => drop(fields.shift_remove(FIELD)),
     }
 }
 

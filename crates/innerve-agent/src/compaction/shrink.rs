@@ -103,7 +103,7 @@ pub(crate) fn strip_media(message: &mut Message) -> bool {
 fn strip_block(block: &mut ContentBlock) -> bool {
     let is_media = match block {
         ContentBlock::Image(_) => true,
-        ContentBlock::Opaque(opaque) => opaque.kind() == "document",
+        ContentBlock::Unknown(opaque) => opaque.kind() == "document",
         ContentBlock::Text(_)
         | ContentBlock::Thinking(_)
         | ContentBlock::RedactedThinking(_)

@@ -1,6 +1,6 @@
 //! What a provider's search found, out of the blocks of its answer (Anthropic Messages API, "Web search tool").
 
-use innerve_protocol::{ContentBlock, Opaque, TextBlock};
+use innerve_protocol::{ContentBlock, TextBlock, UnknownBlock};
 use innerve_tool::port::SearchHit;
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ impl Found {
     pub(super) fn take(&mut self, content: &[ContentBlock]) {
         for block in content {
             match block {
-                ContentBlock::Opaque(opaque) => match opaque.kind() {
+                ContentBlock::Unknown(opaque) => match opaque.kind() {
                     "server_tool_use" => self.searches += 1,
                     "web_search_tool_result" => self.take_result(opaque),
                     _ => {}
@@ -53,7 +53,7 @@ impl Found {
         }
     }
 
-    fn take_result(&mut self, result: &Opaque) {
+    fn take_result(&mut self, result: &UnknownBlock) {
         let content = result.fields().get("content").unwrap_or(&Value::Null);
         let Some(list) = content.as_array() else {
             let known = |letter: &char| letter.is_ascii_alphanumeric() || *letter == '_';

@@ -106,7 +106,7 @@ fn write_messages(output: &mut impl io::Write, messages: &[Message]) -> io::Resu
                 ContentBlock::Thinking(_)
                 | ContentBlock::RedactedThinking(_)
                 | ContentBlock::ToolReference(_)
-                | ContentBlock::Opaque(_) => {}
+                | ContentBlock::Unknown(_) => {}
             }
         }
     }

@@ -85,7 +85,7 @@ fn print_message(output: &mut impl io::Write, message: &Message) -> io::Result<(
             ContentBlock::Thinking(_)
             | ContentBlock::RedactedThinking(_)
             | ContentBlock::ToolReference(_)
-            | ContentBlock::Opaque(_) => {}
+            | ContentBlock::Unknown(_) => {}
         }
     }
     Ok(())

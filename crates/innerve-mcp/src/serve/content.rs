@@ -31,6 +31,6 @@ fn block(block: &ContentBlock) -> Block {
         | ContentBlock::ToolUse(_)
         | ContentBlock::ToolResult(_)
         | ContentBlock::ToolReference(_)
-        | ContentBlock::Opaque(_) => Block::text(format!("[a block of type {}]", block.kind())),
+        | ContentBlock::Unknown(_) => Block::text(format!("[a block of type {}]", block.kind())),
     }
 }

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use innerve_protocol::{
-    ContentBlock, ImageSource, Message, Opaque, Request, Role, ToolChoice, ToolDefinition,
-    ToolResult, ToolResultContent, ToolUse,
+    ContentBlock, ImageSource, Message, Request, Role, ToolChoice, ToolDefinition, ToolResult,
+    ToolResultContent, ToolUse, UnknownBlock,
 };
 use serde_json::{Map, Value, json};
 
@@ -160,7 +160,7 @@ impl<'a> Encoder<'a> {
                     tool.name, tool.description, tool.input_schema
                 )))
             }
-            ContentBlock::Opaque(opaque) => Some(opaque_text(opaque)),
+            ContentBlock::Unknown(opaque) => Some(opaque_text(opaque)),
             ContentBlock::Image(_)
             | ContentBlock::Thinking(_)
             | ContentBlock::RedactedThinking(_)
@@ -268,7 +268,7 @@ fn part(block: &ContentBlock) -> Option<Value> {
     match block {
         ContentBlock::Text(text) => Some(text_part(&text.text)),
         ContentBlock::Image(image) => Some(image_part(&image.source)),
-        ContentBlock::Opaque(opaque) => Some(text_part(&opaque_text(opaque))),
+        ContentBlock::Unknown(opaque) => Some(text_part(&opaque_text(opaque))),
         ContentBlock::Thinking(_)
         | ContentBlock::RedactedThinking(_)
         | ContentBlock::ToolUse(_)
@@ -305,7 +305,7 @@ fn image_part(source: &ImageSource) -> Value {
 }
 
 /// A plain-text document's text; of any other kind a note, so that the model does not think it saw it.
-fn opaque_text(opaque: &Opaque) -> Cow<'_, str> {
+fn opaque_text(opaque: &UnknownBlock) -> Cow<'_, str> {
     let source = opaque.fields().get("source");
     let is_text =
         source.and_then(|source| source.get("type")).and_then(Value::as_str) == Some("text");

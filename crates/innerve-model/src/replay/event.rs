@@ -212,7 +212,7 @@ fn beginning(index: usize, block: &ContentBlock) -> Vec<StreamEvent> {
         | ContentBlock::RedactedThinking(_)
         | ContentBlock::ToolResult(_)
         | ContentBlock::ToolReference(_)
-        | ContentBlock::Opaque(_) => BlockKind::Other,
+        | ContentBlock::Unknown(_) => BlockKind::Other,
     };
     let growth = match block {
         ContentBlock::Text(block) => {
@@ -228,7 +228,7 @@ fn beginning(index: usize, block: &ContentBlock) -> Vec<StreamEvent> {
         | ContentBlock::RedactedThinking(_)
         | ContentBlock::ToolResult(_)
         | ContentBlock::ToolReference(_)
-        | ContentBlock::Opaque(_) => None,
+        | ContentBlock::Unknown(_) => None,
     };
     std::iter::once(StreamEvent::BlockStart { index, kind }).chain(growth).collect()
 }

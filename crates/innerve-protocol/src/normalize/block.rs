@@ -43,7 +43,7 @@ pub(super) fn clean(draft: &mut Draft, repairs: &mut Repairs) {
         ContentBlock::Text(_)
         | ContentBlock::Image(_)
         | ContentBlock::ToolReference(_)
-        | ContentBlock::Opaque(_) => true,
+        | ContentBlock::Unknown(_) => true,
     });
     draft.message.content.append(&mut spilled);
 }
@@ -135,7 +135,7 @@ fn may_be_inside(block: &ContentBlock) -> bool {
         ContentBlock::Text(_)
         | ContentBlock::Image(_)
         | ContentBlock::ToolReference(_)
-        | ContentBlock::Opaque(_) => true,
+        | ContentBlock::Unknown(_) => true,
         ContentBlock::Thinking(_)
         | ContentBlock::RedactedThinking(_)
         | ContentBlock::ToolUse(_)

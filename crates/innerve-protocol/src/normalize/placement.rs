@@ -79,7 +79,7 @@ fn sits_right(block: &ContentBlock, role: Role) -> bool {
 
 fn seat(block: &ContentBlock, role: Role) -> Seat {
     match block {
-        ContentBlock::Text(_) | ContentBlock::Opaque(_) => Seat::Role(role),
+        ContentBlock::Text(_) | ContentBlock::Unknown(_) => Seat::Role(role),
         ContentBlock::Image(_) | ContentBlock::ToolResult(_) => Seat::Role(Role::User),
         ContentBlock::ToolUse(_) => Seat::Role(Role::Assistant),
         // Thinking is sealed for the message it came in; elsewhere it is worth nothing.

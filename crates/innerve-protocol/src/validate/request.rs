@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::rule::{Violation, ViolationRule as Rule};
 use super::transcript::{is_thinking, is_tool_name};
 use crate::{
-    Capabilities, ContentBlock, Message, Opaque, Request, Role, Thinking, ToolChoice,
-    ToolResultContent, marker, text::is_blank,
+    Capabilities, ContentBlock, Message, Request, Role, Thinking, ToolChoice, ToolResultContent,
+    UnknownBlock, marker, text::is_blank,
 };
 
 /// Characters that the name of a defined tool may have.
@@ -150,7 +150,7 @@ fn check_server_tools(found: &mut Vec<Violation>, request: &Request) {
     let blocks = || {
         request.messages.iter().enumerate().flat_map(|(index, message)| {
             message.content.iter().filter_map(move |block| match block {
-                ContentBlock::Opaque(opaque) => Some((index, opaque)),
+                ContentBlock::Unknown(opaque) => Some((index, opaque)),
                 ContentBlock::Text(_)
                 | ContentBlock::Image(_)
                 | ContentBlock::Thinking(_)
@@ -187,7 +187,7 @@ fn check_server_tools(found: &mut Vec<Violation>, request: &Request) {
     }
 }
 
-fn text_field<'a>(block: &'a Opaque, name: &str) -> &'a str {
+fn text_field<'a>(block: &'a UnknownBlock, name: &str) -> &'a str {
     block.fields().get(name).and_then(Value::as_str).unwrap_or_default()
 }
 

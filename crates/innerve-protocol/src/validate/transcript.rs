@@ -137,7 +137,7 @@ fn check_block(found: &mut Findings, place: Place<'_>, block: &ContentBlock, rol
             role == Role::Assistant
         }
         ContentBlock::ToolReference(_) => true,
-        ContentBlock::Opaque(_) => false,
+        ContentBlock::Unknown(_) => false,
     };
     if misplaced {
         misplaced_block(found, place, block, role);
@@ -189,7 +189,7 @@ fn check_result(found: &mut Findings, place: Place<'_>, result: &ToolResult) {
         let place = Place { message: place.message, block: index, inside: Some(&place) };
         match block {
             ContentBlock::Text(text) => check_text(found, place, &text.text),
-            ContentBlock::Image(_) | ContentBlock::ToolReference(_) | ContentBlock::Opaque(_) => {}
+            ContentBlock::Image(_) | ContentBlock::ToolReference(_) | ContentBlock::Unknown(_) => {}
             ContentBlock::Thinking(_)
             | ContentBlock::RedactedThinking(_)
             | ContentBlock::ToolUse(_)

@@ -34,7 +34,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         writeln!(out, "left out: {}", warning.reason)?;
     }
     for command in ["npm publish", "make migrate", "npm test"] {
-        let outcome = hooks.run(event(json!({ "tool_input": { "command": command } }))).await;
+        let outcome = hooks.run(event(&json!({ "tool_input": { "command": command } }))).await;
         let word = match outcome.decision {
             Some(HookDecision::Deny(reason)) => format!("refused: {reason}"),
             Some(HookDecision::Ask(reason)) => format!("ask: {reason}"),
@@ -48,7 +48,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// What the pipeline tells hooks before a tool use; a host gives them to it with `Pipeline::with_hook`.
-fn event(fields: Value) -> HookEvent {
+fn event(fields: &Value) -> HookEvent {
     HookEvent {
         name: HookEventName::PreToolUse,
         session_id: "example".to_owned(),

@@ -32,7 +32,7 @@ impl Tool for CountWord {
     type Output = usize;
     type Progress = ();
 
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "CountWord"
     }
 

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use innerve_permission::facts::{Place, from_call, host_of};
+use innerve_permission::facts::{self, Place, host_of};
 use innerve_permission::{CallFacts, Preview};
 use innerve_protocol::ToolResultContent;
 use innerve_tool::port::{Clock, SmallModel};
@@ -334,8 +334,7 @@ impl Tool for WebFetchTool {
     }
 
     fn facts(&self, input: &Value, _context: &CallContext, place: Place<'_>) -> CallFacts {
-        from_call(self.name(), input, place)
-            .unwrap_or_else(|| CallFacts::new(self.name(), input.clone()))
+        facts::from_call_or_strict(self.name(), input, place)
     }
 
     fn is_concurrency_safe(&self, _input: &WebFetchInput) -> bool {

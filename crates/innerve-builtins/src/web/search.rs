@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use innerve_permission::facts::{Place, from_call};
+use innerve_permission::facts::{self, Place};
 use innerve_permission::{CallFacts, Preview};
 use innerve_protocol::ToolResultContent;
 use innerve_tool::port::{SearchHit, WebSearcher};
@@ -90,7 +90,7 @@ impl WebSearchTool {
             )
         })??;
         // Not every searcher can leave hosts out by itself.
-        let is_wanted = |hit: &SearchHit| match innerve_permission::facts::host_of(&hit.url) {
+        let is_wanted = |hit: &SearchHit| match facts::host_of(&hit.url) {
             Some(host) => {
                 (allowed.is_empty() || covers(&allowed, &host)) && !covers(&blocked, &host)
             }
@@ -224,8 +224,7 @@ impl Tool for WebSearchTool {
     }
 
     fn facts(&self, input: &Value, _context: &CallContext, place: Place<'_>) -> CallFacts {
-        from_call(self.name(), input, place)
-            .unwrap_or_else(|| CallFacts::new(self.name(), input.clone()))
+        facts::from_call_or_strict(self.name(), input, place)
     }
 
     fn is_concurrency_safe(&self, _input: &WebSearchInput) -> bool {

@@ -311,3 +311,64 @@ fn an_untrusted_workspace_is_asked_about_once_and_colours_can_be_off() {
     assert_eq!(terminal.ends(), 0, "{terminal}");
     assert!(!terminal.shown().contains("Trust it?"), "{terminal}");
 }
+
+#[test]
+fn what_a_sub_agent_does_is_seen_under_its_call_and_stays_there() {
+    let world = World::new().file("a.txt", "a");
+    let gate = Gate::new();
+    let agent =
+        json!({ "description": "Look", "prompt": "Look at a.txt", "subagent_type": "Explore" });
+    let model = world.model(
+        Wire::Anthropic,
+        [
+            reply().uses("Agent", agent),
+            reply().uses("Read", json!({ "file_path": "a.txt" })),
+            reply().waits(&gate).text("It holds an a."),
+            reply().text("An a, it says."),
+        ],
+    );
+    let mut terminal = world.innerve([]).model(&model).at_terminal_of(100, 30);
+    terminal.shows("a prompt", |view| view.contains("\n>"));
+    terminal.enters("look");
+    terminal.shows("the step below the call", |view| {
+        view.contains("● Agent Explore: Look\n    · Read a.txt\n● working")
+    });
+    gate.open();
+    terminal.shows("the end", |view| view.contains("An a, it says."));
+    let view = terminal.rests();
+    assert!(view.contains("● Agent Explore: Look\n    · Read a.txt\n  ✓ It holds an a."), "{view}");
+    terminal.presses("\u{f}");
+    terminal.shows("all of it", |view| {
+        view.starts_with("Result 1 of 1") && view.contains("prompt: Look at a.txt")
+    });
+    terminal.types("q\u{4}");
+    assert_eq!(terminal.ends(), 0, "{terminal}");
+}
+
+#[test]
+fn calls_side_by_side_are_each_seen_while_they_run_and_come_with_their_own_results() {
+    let world = World::new();
+    for name in ["one", "two"] {
+        let made = std::process::Command::new("mkfifo").arg(world.work(name)).status();
+        assert!(made.expect("mkfifo runs").success());
+    }
+    let read = |name: &str| json!({ "command": format!("cat {name}") });
+    let model = world.model(
+        Wire::Anthropic,
+        [reply().uses("Bash", read("one")).uses("Bash", read("two")), reply().text("Both done.")],
+    );
+    let mut terminal = world.innerve([]).model(&model).at_terminal_of(100, 30);
+    terminal.shows("a prompt", |view| view.contains("\n>"));
+    terminal.enters("wait");
+    terminal.shows("two calls", |view| {
+        view.contains("● Bash cat one") && view.contains("● Bash cat two")
+    });
+    fs::write(world.work("two"), "second").unwrap();
+    fs::write(world.work("one"), "first").unwrap();
+    terminal.shows("the end", |view| view.contains("Both done."));
+    let view = terminal.rests();
+    assert!(view.contains("● Bash cat one\n  ✓ first\n"), "{view}");
+    assert!(view.contains("● Bash cat two\n  ✓ second\n"), "{view}");
+    terminal.types("\u{4}");
+    assert_eq!(terminal.ends(), 0, "{terminal}");
+}

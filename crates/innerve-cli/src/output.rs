@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::exit::{Exit, Failure};
 
-pub(crate) use events::{JsonEvents, TextEvents};
+pub(crate) use events::{JsonEvents, TextEvents, tell_end};
 pub(crate) use plain::plain;
 pub(crate) use screen::Diverted;
 

@@ -81,7 +81,7 @@ fn a_command_shows_the_beginning_of_its_output() {
     assert_eq!(drawn(&of("Bash").refusal("denied by a rule\nrm")), "denied by a rule\nWarning rm");
     let progress =
         json!({ "tail": "Compiling\nChecking x\n", "bytes": 9, "lines": 2, "elapsed_ms": 2_500 });
-    assert_eq!(drawn(&of("Bash").progress(&progress).unwrap()), "2 s, 2 lines: Checking x");
+    assert_eq!(drawn(&of("Bash").progress(&progress).unwrap()), "2 lines: Checking x");
     assert_eq!(of("Read").progress(&json!({})), None);
 }
 

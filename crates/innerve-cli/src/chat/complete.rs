@@ -1,5 +1,6 @@
 //! What Tab completes: slash commands, and paths behind `@`.
 
+use std::collections::VecDeque;
 use std::fs;
 use std::path::Path;
 
@@ -7,6 +8,8 @@ use super::commands::COMMANDS;
 
 /// Entries of a folder that are looked at.
 const MAX_ENTRIES: usize = 20_000;
+/// Files that are found below the directory at most.
+const MAX_FOUND: usize = 100;
 /// Choices that are shown.
 const MAX_CHOICES: usize = 8;
 
@@ -44,7 +47,10 @@ pub(super) fn complete(before: &str, cwd: &Path) -> Completion {
         at + before.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8)
     });
     match before.get(start..).and_then(|word| word.strip_prefix('@')) {
-        Some(path) => among(path, paths(path, cwd)),
+        Some(path) => {
+            let found = among(path, paths(path, cwd));
+            if found.choices.is_empty() && !path.is_empty() { anywhere(path, cwd) } else { found }
+        }
         None => Completion::default(),
     }
 }
@@ -62,6 +68,42 @@ fn among(word: &str, mut choices: Vec<String>) -> Completion {
         common.truncate(shared);
     }
     Completion { replaces: word.len(), common, choices }
+}
+
+/// The files anywhere below the directory whose paths hold these words in this order, whatever their case; those that
+/// lie highest come first.
+fn anywhere(words: &str, cwd: &Path) -> Completion {
+    let wanted = words.to_lowercase();
+    let mut found = Vec::new();
+    let mut folders = VecDeque::from([String::new()]);
+    let mut left = MAX_ENTRIES;
+    while let Some(folder) = folders.pop_front() {
+        let place = cwd.join(&folder);
+        // What a build leaves behind says so (Cache Directory Tagging Specification).
+        if left == 0 || place.join("CACHEDIR.TAG").exists() {
+            continue;
+        }
+        let mut entries: Vec<_> =
+            fs::read_dir(place).into_iter().flatten().flatten().take(left).collect();
+        left -= entries.len();
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let path = format!("{folder}{name}");
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_folder && !name.starts_with('.') && name != "node_modules" {
+                folders.push_back(format!("{path}/"));
+            } else if !is_folder && path.to_lowercase().contains(&wanted) {
+                found.push(path);
+            }
+        }
+    }
+    found.truncate(MAX_FOUND);
+    let common = match found.as_slice() {
+        [only] => only.clone(),
+        _ => words.to_owned(),
+    };
+    Completion { replaces: words.len(), common, choices: found }
 }
 
 /// The entries that begin so; folders end in a slash, hidden ones only come when they are asked for.
@@ -107,7 +149,15 @@ mod tests {
         check("x\u{3000}@grö", "größe.txt", &["größe.txt"]);
         check("@.e", ".env", &[".env"]);
         check("mail me@R", "", &[]);
-        check("@nothing/here", "", &[]);
+        check("@nothing/here", "nothing/here", &[]);
+    }
+
+    #[test]
+    fn what_begins_nowhere_here_is_looked_for_below() {
+        check("see @main.r", "src/main.rs", &["src/main.rs"]);
+        check("@MAP", "src/map.rs", &["src/map.rs"]);
+        check("@.rs", ".rs", &["src/main.rs", "src/map.rs"]);
+        check("@", "", &["README.md", "größe.txt", "src/"]);
     }
 
     #[test]

@@ -136,14 +136,23 @@ impl Editor {
     }
 
     fn send(&mut self) -> Edit {
-        let text = self.take();
-        if !text.trim().is_empty() && self.history.last() != Some(&text) {
-            self.history.push(text.clone());
+        Edit::Sent(self.take())
+    }
+
+    /// Keeps a text among those that come back.
+    pub(super) fn remember(&mut self, text: &str) {
+        if !text.trim().is_empty() && self.history.last().is_none_or(|last| last != text) {
+            self.history.push(text.to_owned());
             if self.history.len() > MAX_HISTORY {
                 self.history.remove(0);
             }
         }
-        Edit::Sent(text)
+    }
+
+    /// Empties it; what was in it comes back as the last text does.
+    pub(super) fn put_aside(&mut self) {
+        let text = self.take();
+        self.remember(&text);
     }
 
     fn left(&mut self) {
@@ -346,10 +355,19 @@ mod tests {
     fn the_same_text_is_remembered_once_and_blank_ones_never() {
         let mut editor = Editor::default();
         for text in ["a", "a", "  ", "b"] {
-            editor.set(text);
-            editor.key(KeyEvent::from(KeyCode::Enter));
+            editor.remember(text);
         }
         assert_eq!(editor.history, ["a", "b"]);
+    }
+
+    #[test]
+    fn what_was_put_aside_comes_back() {
+        let mut editor = Editor::default();
+        editor.set("half a thought");
+        editor.put_aside();
+        assert_eq!(editor.text(), "");
+        editor.key(KeyEvent::from(KeyCode::Up));
+        assert_eq!(editor.text(), "half a thought");
     }
 
     #[test]

@@ -27,7 +27,7 @@ use super::screen::Screen;
 use super::talk::Talk;
 use crate::exit::{Exit, Failure};
 use crate::interrupts::{Continued, Interrupts};
-use crate::output::{BOLD, DIM, Diverted, TextEvents, YELLOW, complain, plain, warn};
+use crate::output::{BOLD, DIM, Diverted, TextEvents, YELLOW, complain, plain, tell_end, warn};
 use asked::Open;
 pub(super) use view::short;
 use work::Work;
@@ -229,6 +229,7 @@ impl Ui {
             return Ok(Flow::On);
         }
         self.history.add(&text);
+        self.editor.remember(&text);
         self.echo(&text);
         match commands::read(&text) {
             Typed::Known(action, behind) if self.run.is_some() && action.needs_rest(behind) => {
@@ -328,25 +329,17 @@ impl Ui {
     /// them.
     async fn ended(&mut self, summary: &RunSummary) {
         let terminal = &summary.terminal;
-        match terminal.reason {
-            TerminalReason::Completed if terminal.message.is_empty() => {}
-            TerminalReason::Completed => warn(&terminal.message),
+        let is_own_wish = matches!(
+            terminal.reason,
             TerminalReason::AbortedStreaming
-            | TerminalReason::AbortedTools
-            | TerminalReason::DeniedByUser => {
-                let message = plain(&terminal.message);
-                self.above.push(format!("{YELLOW}■{YELLOW:#} {DIM}{message}{DIM:#}"));
-            }
-            TerminalReason::MaxTurns
-            | TerminalReason::PromptTooLong
-            | TerminalReason::ImageError
-            | TerminalReason::ModelError
-            | TerminalReason::BlockingLimit
-            | TerminalReason::StopHookPrevented
-            | TerminalReason::HookStopped
-            | TerminalReason::BudgetExceeded
-            | TerminalReason::Refused
-            | TerminalReason::SessionError => complain(&terminal.message),
+                | TerminalReason::AbortedTools
+                | TerminalReason::DeniedByUser
+        );
+        if is_own_wish {
+            let message = plain(&terminal.message);
+            self.above.push(format!("{YELLOW}■{YELLOW:#} {DIM}{message}{DIM:#}"));
+        } else {
+            tell_end(terminal);
         }
         self.take_notices();
         self.above.push(String::new());

@@ -126,7 +126,7 @@ mod tests {
     fn each_moment_of_a_call_is_drawn_as_its_tool_shows_it() {
         check(&[call("Bash", &json!({ "command": "make\nmore" }))], &["Bash make…"]);
         let data = json!({ "tail": "b\n", "lines": 2, "bytes": 4, "elapsed_ms": 3_000 });
-        check(&progress("Bash", &data).unwrap(), &["3 s, 2 lines: b"]);
+        check(&progress("Bash", &data).unwrap(), &["2 lines: b"]);
         assert_eq!(progress("Read", &json!({})), None);
         let long = "1\n2\n3\n4\n5\n6";
         check(

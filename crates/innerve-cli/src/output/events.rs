@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;
 
-use innerve_agent::{AgentEvent, Compaction, RunSummary, TerminalReason};
+use innerve_agent::{AgentEvent, Compaction, RunSummary, Terminal, TerminalReason};
 use innerve_pipeline::Outcome;
 use innerve_protocol::{ToolUse, ToolUseId};
 use serde_json::{Value, json};
@@ -135,26 +135,7 @@ impl TextEvents {
             output.write_all(b"\n")?;
             output.flush()?;
         }
-        if !summary.terminal.message.is_empty() {
-            match summary.terminal.reason {
-                TerminalReason::Completed => warn(&summary.terminal.message),
-                TerminalReason::MaxTurns
-                | TerminalReason::AbortedStreaming
-                | TerminalReason::AbortedTools
-                | TerminalReason::PromptTooLong
-                | TerminalReason::ImageError
-                | TerminalReason::ModelError
-                | TerminalReason::BlockingLimit
-                | TerminalReason::StopHookPrevented
-                | TerminalReason::HookStopped
-                | TerminalReason::BudgetExceeded
-                | TerminalReason::DeniedByUser
-                | TerminalReason::Refused
-                | TerminalReason::SessionError => {
-                    super::complain(&summary.terminal.message);
-                }
-            }
-        }
+        tell_end(&summary.terminal);
         let cost = summary
             .cost_usd
             .filter(|dollars| *dollars > 0.0)
@@ -174,6 +155,18 @@ impl TextEvents {
         let cost = cost.unwrap_or_default();
         note(&format!("{DIM}{rounds}{tokens}{cost}, session {}{DIM:#}", summary.session_id));
         Ok(())
+    }
+}
+
+/// Says how a run ended where there is something to say.
+pub(crate) fn tell_end(terminal: &Terminal) {
+    if terminal.message.is_empty() {
+        return;
+    }
+    if terminal.reason == TerminalReason::Completed {
+        warn(&terminal.message);
+    } else {
+        super::complain(&terminal.message);
     }
 }
 

@@ -58,7 +58,7 @@ impl Ui {
         if self.run.as_ref().is_some_and(|work| !work.is_stopping) {
             self.stop();
         } else if !self.editor.text().is_empty() {
-            self.editor.take();
+            self.editor.put_aside();
         } else if hint == AGAIN {
             return Flow::End;
         } else {

@@ -1,8 +1,9 @@
 //! `innerve completions`: completion scripts and the manual page, written from the command line's own description.
 
+use std::error::Error;
 use std::io::{self, Write as _};
 
-use clap::CommandFactory as _;
+use clap::{Command, CommandFactory as _};
 
 use crate::args::{Arguments, CompletionsArguments, Page};
 use crate::exit::{Exit, Failure};
@@ -10,15 +11,38 @@ use crate::output::broken_pipe_is_success;
 
 /// Prints the script or the page.
 pub(crate) fn completions(arguments: &CompletionsArguments) -> Result<Exit, Failure> {
-    let mut command = Arguments::command();
+    let mut command = for_people(&Arguments::command());
     let mut text = Vec::new();
     match arguments.shell {
         Page::Completions(shell) => {
             clap_complete::generate(shell, &mut command, "innerve", &mut text);
         }
-        Page::Manual => clap_mangen::Man::new(command)
-            .render(&mut text)
-            .map_err(|error| Failure::new(format!("the page cannot be written: {error}")))?,
+        Page::Manual => text = manual(command)?.into_bytes(),
     }
     broken_pipe_is_success(io::stdout().write_all(&text))
+}
+
+/// The command line without the verbs that are for innerve's own use.
+fn for_people(command: &Command) -> Command {
+    let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+    Command::new("innerve")
+        .version(env!("CARGO_PKG_VERSION"))
+        .args(command.get_arguments())
+        .subcommands(verbs)
+        .about(command.get_about().cloned().unwrap_or_default())
+        .after_help(command.get_after_help().cloned().unwrap_or_default())
+}
+
+/// One page for all verbs: it names none of the pages of their own that there would be otherwise.
+fn manual(command: Command) -> Result<String, Failure> {
+    let failed = |error: &dyn Error| Failure::new(format!("the page cannot be written: {error}"));
+    let verbs: Vec<String> =
+        command.get_subcommands().map(|verb| verb.get_name().replace('-', "\\-")).collect();
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command).render(&mut page).map_err(|error| failed(&error))?;
+    let mut page = String::from_utf8(page).map_err(|error| failed(&error))?;
+    for verb in verbs.iter().map(String::as_str).chain(["help"]) {
+        page = page.replace(&format!("innerve\\-{verb}(1)"), &format!("innerve {verb}"));
+    }
+    Ok(page)
 }

@@ -3,6 +3,7 @@
 mod finding;
 mod model;
 mod place;
+mod servers;
 mod settings;
 
 use std::io::Write as _;
@@ -16,6 +17,7 @@ use finding::{Finding, State};
 pub(crate) async fn doctor(arguments: &DoctorArguments) -> Result<Exit, Failure> {
     let mut findings = settings::look(&arguments.policy);
     findings.extend(place::look());
+    findings.extend(servers::look(&arguments.policy, arguments.offline).await);
     findings.extend(model::look(&arguments.model, arguments.offline).await);
     let problems = findings.iter().filter(|finding| finding.state == State::Problem).count();
     let printed = if arguments.json {

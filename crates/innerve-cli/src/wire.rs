@@ -114,6 +114,17 @@ impl Workplace {
         Ok(())
     }
 
+    /// What commands run in, if settings ask for a sandbox and there is one.
+    pub(crate) fn sandbox_name(&self) -> Option<&'static str> {
+        self.sandbox.as_ref().map(sandbox::Prepared::name)
+    }
+
+    /// Why commands run without the sandbox that settings ask for.
+    pub(crate) fn sandbox_trouble(&self) -> Option<&str> {
+        let mut warnings = self.warnings.iter().map(String::as_str);
+        warnings.find(|warning| warning.starts_with(sandbox::NOT_AVAILABLE))
+    }
+
     /// A directory without any settings.
     pub(crate) fn bare(cwd: &Path) -> Result<Self, Failure> {
         Ok(Self::of(cwd, settings::none(cwd)?))

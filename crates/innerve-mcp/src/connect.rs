@@ -160,7 +160,8 @@ fn problem(text: impl Into<String>, mend: impl Into<String>) -> Problem {
 fn by_hand(config: &ServerConfig) -> String {
     match &config.transport {
         Transport::Stdio { command, args, .. } => {
-            shortened(&format!("{command} {}", args.join(" ")))
+            let words = [command.as_str()].into_iter().chain(args.iter().map(String::as_str));
+            shortened(&words.collect::<Vec<_>>().join(" "))
         }
         Transport::Http { url, .. } => shortened(url),
     }
@@ -182,7 +183,17 @@ fn not_started(command: &str, error: &io::Error) -> Failed {
 }
 
 fn refused(config: &ServerConfig, health: &Health, error: &ClientInitializeError) -> Failed {
-    let text = health.broken().unwrap_or_else(|| shortened(&chain(error)));
+    let ended = matches!(
+        error,
+        ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. }
+    );
+    let text = health.broken().unwrap_or_else(|| match &config.transport {
+        Transport::Stdio { .. } if ended => {
+            let said = health.stderr().map(|line| format!("; it said: {line}"));
+            format!("it ended before it answered{}", said.unwrap_or_default())
+        }
+        Transport::Stdio { .. } | Transport::Http { .. } => shortened(&chain(error)),
+    });
     match &config.transport {
         Transport::Stdio { .. } => {
             let mend = format!("run it by hand to see what is wrong: {}", by_hand(config));

@@ -10,7 +10,7 @@ use super::{ModelArguments, PolicyArguments};
     after_help = "Asks the model's server for its list of models, which costs nothing. Exits 0 when there is no problem, 1 when there is one.\n\nExamples:\n  innerve doctor\n  innerve doctor --offline --json | jq '.[] | select(.state == \"problem\")'"
 )]
 pub(crate) struct DoctorArguments {
-    /// Does not ask the model's server.
+    /// Does not ask the model's server, and starts no servers of tools.
     #[arg(long)]
     pub(crate) offline: bool,
     /// Prints one JSON array.

@@ -1,7 +1,7 @@
 //! The machine: programs that tools need, the folder for state, the terminal.
 
 use std::fs;
-use std::io::{self, IsTerminal as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -9,6 +9,9 @@ use innerve_settings::Locations;
 
 use super::finding::Finding;
 use crate::private;
+
+/// Bytes that the folder of state must have room for.
+const ROOM: usize = 64 * 1024;
 
 /// What is there.
 pub(super) fn look() -> Vec<Finding> {
@@ -45,11 +48,13 @@ fn program(name: &str, need: &str, needed: bool) -> Finding {
 /// The folder of sessions and results: it can be written, and others cannot read it.
 fn state(folder: &Path) -> Finding {
     let shown = folder.display();
-    let written =
-        private::make_folder(folder).and_then(|()| tempfile::NamedTempFile::new_in(folder));
+    // An empty file can be made on a full disk.
+    let written = private::make_folder(folder)
+        .and_then(|()| tempfile::NamedTempFile::new_in(folder))
+        .and_then(|mut file| file.write_all(&[0; ROOM]).and_then(|()| file.as_file().sync_all()));
     if let Err(error) = written {
         return Finding::problem("state", format!("{shown} cannot be written: {error}"))
-            .mend("sessions and large results go there; make it writable, or set XDG_STATE_HOME");
+            .mend("sessions and large results go there; make it writable with room in it, or set XDG_STATE_HOME");
     }
     #[cfg(unix)]
     {

@@ -14,6 +14,8 @@ use serde_json::Value;
 
 use crate::exit::Failure;
 
+/// How the warning begins that there is no sandbox where one is asked for.
+pub(super) const NOT_AVAILABLE: &str = "the sandbox that settings ask for is not available";
 /// The verb by which this program restricts itself.
 pub(crate) const LAUNCH: &str = "sandbox-exec";
 /// What in a working directory decides what runs outside of the sandbox later.
@@ -108,9 +110,7 @@ fn prepare_by(
             )));
         }
         Err(why) => {
-            let text = format!(
-                "the sandbox that settings ask for is not available, and commands run without it: {why}"
-            );
+            let text = format!("{NOT_AVAILABLE}, and commands run without it: {why}");
             outcome.warnings.push(text);
         }
     }
@@ -160,6 +160,11 @@ impl Paths {
 }
 
 impl Prepared {
+    /// The name of what makes it.
+    pub(super) fn name(&self) -> &'static str {
+        self.mechanism.name()
+    }
+
     /// Where the shell's own files are made: not among the temporary files that commands may change, since commands
     /// outside of the sandbox read them too.
     pub(super) fn scratch(state: &Path) -> Option<PathBuf> {

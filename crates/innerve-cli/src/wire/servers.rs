@@ -124,7 +124,7 @@ impl Workplace {
 fn complaint(status: &ServerStatus) -> Option<String> {
     let problem = status.problem.as_ref()?;
     let text = format!(
-        "the MCP server `{}` is {}: {}; {}",
+        "the MCP server `{}` ({}): {}; {}",
         status.name,
         status.state.name(),
         problem.text,

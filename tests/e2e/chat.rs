@@ -372,3 +372,23 @@ fn calls_side_by_side_are_each_seen_while_they_run_and_come_with_their_own_resul
     terminal.types("\u{4}");
     assert_eq!(terminal.ends(), 0, "{terminal}");
 }
+
+#[test]
+fn a_no_is_told_as_one() {
+    let world = World::new();
+    let model = world.model(Wire::Anthropic, [reply().bash("touch made").bash("touch more")]);
+    let mut terminal = world.innerve([]).model(&model).at_terminal_of(100, 30);
+    terminal.shows("a prompt", |view| view.contains("\n>"));
+    terminal
+        .enters("make it")
+        .sees("[y] yes")
+        .enters("not that one")
+        .sees("[y] yes")
+        .presses("\u{1b}");
+    let view = terminal.shows("both answers", |view| view.contains("rejected"));
+    assert!(view.contains("● Bash touch made\n  ⊘ not run: you said no"), "{view}");
+    assert!(view.contains("● Bash touch more\n  ⊘ not run: you said no"), "{view}");
+    terminal.rests();
+    terminal.types("\u{4}");
+    assert_eq!(terminal.ends(), 0, "{terminal}");
+}

@@ -276,3 +276,28 @@ fn untabbed(live: &Live) -> Live {
         cursor: live.cursor,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rows above the cursor on a terminal of 80 columns that now has so many.
+    #[track_caller]
+    fn check(reflows: bool, columns: u16, expected: usize) {
+        let rows = vec!["a".repeat(79), "日".repeat(20), "> text".to_owned(), "foot".to_owned()];
+        let drawn = Laid { rows, cursor: (2, 6) };
+        let screen = Screen { colours: true, reflows, holds: Holds::Nothing, drawn, columns: 80 };
+        assert_eq!(screen.above_cursor(columns), expected, "{columns} columns");
+    }
+
+    #[test]
+    fn rows_that_a_narrower_terminal_has_broken_are_counted() {
+        check(true, 80, 2);
+        check(true, 120, 2);
+        check(true, 40, 3);
+        // 79 columns make 4 rows, and 20 characters of two columns make 2.
+        check(true, 20, 6);
+        check(true, 5, 16 + 10 + 1);
+        check(false, 20, 2);
+    }
+}

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::{Event, KeyEventKind};
 use innerve_agent::{AgentEvent, Run, RunSummary, TerminalReason};
-use innerve_protocol::ContentBlock;
+use innerve_protocol::{ContentBlock, ToolUseId};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 
 use super::actions::{NO_CONVERSATION, Next};
@@ -63,6 +63,8 @@ pub(super) struct Ui {
     page: Option<(Pager, usize)>,
     waiting: VecDeque<Asked>,
     open: Option<Open>,
+    /// The calls that a person said no to.
+    denied: Vec<ToolUseId>,
     questions: UnboundedReceiver<Asked>,
     notices: UnboundedReceiver<String>,
     input: UnboundedReceiver<Event>,
@@ -111,6 +113,7 @@ impl Ui {
             page: None,
             waiting: VecDeque::new(),
             open: None,
+            denied: Vec::new(),
             questions,
             notices,
             input: read_input(),
@@ -300,8 +303,10 @@ impl Ui {
             }
             AgentEvent::ToolEnded(report) => {
                 self.above.extend(self.markdown.finish());
+                let at = self.denied.iter().position(|id| *id == report.tool_use_id);
+                let is_denied = at.map(|at| self.denied.swap_remove(at)).is_some();
                 if let Some(work) = &mut self.run {
-                    let (result, lines) = work.ended(report);
+                    let (result, lines) = work.ended(report, is_denied);
                     self.above.extend(lines);
                     self.results.keep(result);
                 }

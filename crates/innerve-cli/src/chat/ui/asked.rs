@@ -1,6 +1,7 @@
 //! Questions on the screen: which one is open, what answers it, and what becomes of the text that was being written.
 
 use innerve_pipeline::{Answer, ApprovalRequest};
+use innerve_protocol::ToolUseId;
 
 use super::super::asking::{Asked, Reply};
 use super::super::editor::Edit;
@@ -14,6 +15,7 @@ use crossterm::event::{Event, KeyEventKind};
 pub(super) struct Open {
     pub(super) dialogue: Dialogue,
     reply: Reply,
+    id: ToolUseId,
     /// What it is about, in full.
     pub(super) about: Vec<String>,
     /// What was being written when the question came.
@@ -34,13 +36,14 @@ impl Ui {
             }
             self.above.extend(self.markdown.finish());
             let about = about(&request);
+            let id = request.tool_use_id.clone();
             match Dialogue::begin(request) {
                 Err(answer) => reply.answer(answer),
                 Ok(dialogue) => {
                     self.above.extend(dialogue.opening());
                     self.finish_draft();
                     let draft = self.editor.take();
-                    self.open = Some(Open { dialogue, reply, about, draft });
+                    self.open = Some(Open { dialogue, reply, id, about, draft });
                 }
             }
         }
@@ -77,6 +80,11 @@ impl Ui {
 
     pub(super) fn close_question_with(&mut self, answer: Answer, text: &str) {
         self.above.push(format!("  {DIM}{}{DIM:#}", plain(text)));
+        if let Some(open) = &self.open
+            && matches!(answer, Answer::Deny { .. })
+        {
+            self.denied.push(open.id.clone());
+        }
         if let Some(reply) = self.close_question() {
             reply.answer(answer);
         }

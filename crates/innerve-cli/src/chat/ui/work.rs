@@ -103,14 +103,18 @@ impl Work {
         None
     }
 
-    /// A call was answered: what is kept of it, and the lines that tell it.
-    pub(super) fn ended(&mut self, report: &ToolReport) -> (Result, Vec<String>) {
+    /// A call was answered, maybe by the person's own no: what is kept of it, and the lines that tell it.
+    pub(super) fn ended(&mut self, report: &ToolReport, is_denied: bool) -> (Result, Vec<String>) {
         let at = self.calls.iter().position(|call| call.id == report.tool_use_id);
         let call = at.map(|at| self.calls.remove(at));
         let (steps, count) = call.map(|call| (call.steps, call.count)).unwrap_or_default();
         let mut lines = vec![format!("● {}", calls::call(&report.tool, &report.input))];
         lines.extend(last_steps(&steps, count));
-        lines.extend(calls::ended(report, false));
+        if is_denied {
+            lines.push(format!("  {YELLOW}⊘{YELLOW:#} not run: you said no"));
+        } else {
+            lines.extend(calls::ended(report, false));
+        }
         (Result { report: report.clone(), steps: steps.into() }, lines)
     }
 

@@ -65,10 +65,11 @@ impl TaskListStore for TaskListFile {
 
 /// Gives another session's folder the same list, if there is one.
 pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    match read(&file_in(from))? {
-        Value::Null => Ok(()),
-        list => write(&file_in(to), &list),
+    let list = read(&file_in(from))?;
+    if list.is_null() {
+        return Ok(());
     }
+    write(&file_in(to), &list)
 }
 
 fn file_in(folder: &Path) -> PathBuf {

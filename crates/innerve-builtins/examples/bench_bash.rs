@@ -5,6 +5,8 @@
 
 #[path = "bench/figures.rs"]
 mod figures;
+#[path = "bench/memory.rs"]
+mod memory;
 
 use std::error::Error;
 use std::path::Path;
@@ -12,10 +14,11 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Instant;
 
-use figures::{Row, context, memory_growth, millis};
+use figures::{Row, context, millis};
 use innerve_builtins::bash::{BashInput, BashOptions, BashOutput, BashTool};
 use innerve_builtins::host::{DiskSpool, HostClock, HostProcesses};
 use innerve_tool::Tool as _;
+use memory::memory_growth;
 
 /// How much memory may grow, in megabytes.
 const MEMORY_BOUND: f64 = 8.0;

@@ -5,6 +5,8 @@
 
 #[path = "bench/figures.rs"]
 mod figures;
+#[path = "bench/memory.rs"]
+mod memory;
 
 use std::error::Error;
 use std::fs::File;
@@ -13,11 +15,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use figures::{Row, context, memory_growth, millis};
+use figures::{Row, context, millis};
 use innerve_builtins::FileAccess;
 use innerve_builtins::host::{HostFiles, MemoryLedger};
 use innerve_builtins::read::ReadTool;
 use innerve_tool::Tool as _;
+use memory::memory_growth;
 use serde_json::{Value, json};
 
 /// How much memory may grow, in megabytes.

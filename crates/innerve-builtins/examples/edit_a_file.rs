@@ -104,5 +104,6 @@ fn context(root: &Path) -> CallContext {
 }
 
 fn indented(text: &str) -> String {
-    text.lines().map(|line| format!("  {line}\n")).collect()
+    let lines: Vec<String> = text.lines().map(|line| format!("  {line}\n")).collect();
+    lines.concat()
 }

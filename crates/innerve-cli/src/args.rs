@@ -199,8 +199,8 @@ pub(crate) struct SessionArguments {
 /// How agents keep account of what is to be done.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct ListArguments {
-    /// The list of what is to be done: one that all agents share and that lasts as long as the session (TaskCreate and its
-    /// kin), or each agent's own (TodoWrite); default: shared in a chat and where the session has such a list, else own.
+    /// The list of what is to be done: one that all agents share and that lasts as long as the session (`TaskCreate` and its
+    /// kin), or each agent's own (`TodoWrite`); default: shared in a chat and where the session has such a list, else own.
     #[arg(long, env = "INNERVE_TASK_LIST", value_enum, value_name = "KIND")]
     pub(crate) task_list: Option<ListKind>,
 }

@@ -1,7 +1,6 @@
-//! What the measuring programs share: rows, the memory of this process, and a call's context.
+//! What the measuring programs share: rows, times, and a call's context.
 
 use std::error::Error;
-use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::Arc;
@@ -43,26 +42,6 @@ pub(crate) fn print(rows: &[Row]) -> Result<(), Box<dyn Error>> {
 /// The milliseconds since then.
 pub(crate) fn millis(begun: Instant) -> f64 {
     begun.elapsed().as_secs_f64() * 1e3
-}
-
-/// By how many megabytes the memory of this process was larger at its peak than before (Linux, proc(5)); `NaN` where
-/// that cannot be told.
-pub(crate) async fn memory_growth<T>(work: impl Future<Output = T>) -> (f64, T) {
-    let reset = fs::write("/proc/self/clear_refs", "5");
-    let before = kilobytes("VmRSS");
-    let done = work.await;
-    let peak = kilobytes("VmHWM");
-    let growth = match (reset, before, peak) {
-        (Ok(()), Some(before), Some(peak)) => (peak - before) / 1e3,
-        _ => f64::NAN,
-    };
-    (growth, done)
-}
-
-fn kilobytes(name: &str) -> Option<f64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| line.starts_with(name))?;
-    line.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// The context of a call in this directory.

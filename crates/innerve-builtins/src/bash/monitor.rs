@@ -31,7 +31,7 @@ use watch::Watch;
 const DEFAULT_LIMIT: Duration = Duration::from_mins(5);
 /// How long a command that is not persistent may be watched.
 const MAX_LIMIT: Duration = Duration::from_hours(1);
-/// Watches commands and, with the feature `websocket`, WebSockets.
+/// Watches commands and, with the feature `websocket`, `WebSocket`s.
 ///
 /// Each line of standard output is an event that [`TaskRegistry::report`] gets; standard error only goes to the file
 /// with the whole output. Of a WebSocket each message is an event.

@@ -188,6 +188,10 @@ fn picture(control: char) -> char {
 }
 
 /// Adds the pictures of controls; long runs are mostly of one kind, such as the zeros of a binary file.
+#[expect(
+    clippy::needless_bitwise_bool,
+    reason = "the whole block is compared without a branch, so that the compiler can vectorise it"
+)]
 fn push_pictures(controls: &str, shown: &mut String) {
     for block in controls.as_bytes().chunks(BLOCK * BLOCK) {
         match block.split_first() {

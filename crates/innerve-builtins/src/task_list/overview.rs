@@ -23,6 +23,10 @@ pub struct TaskListTool {
 /// What the model gives to [`TaskListTool`]: nothing.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[expect(
+    clippy::empty_structs_with_brackets,
+    reason = "it stands for an object without fields; a unit struct stands for null"
+)]
 pub struct TaskListInput {}
 
 /// What [`TaskListTool`] found.

@@ -1,4 +1,4 @@
-//! WebSockets that are watched, against real servers on this machine, well-behaved and hostile.
+//! `WebSocket`s that are watched, against real servers on this machine, well-behaved and hostile.
 
 use std::net::SocketAddr;
 
@@ -41,7 +41,7 @@ async fn friendly<F: Future<Output = ()> + Send>(
 
 /// Holds a connection and says nothing.
 async fn forever<T>(_held: T) {
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 struct Watching {
@@ -87,10 +87,9 @@ impl Watching {
 
     /// Why the watch fails after it has begun.
     async fn failure(&self) -> String {
-        match self.end().await {
-            TaskState::Failed(words) => words,
-            other => panic!("{other:?}"),
-        }
+        let end = self.end().await;
+        let TaskState::Failed(words) = end else { panic!("{end:?}") };
+        words
     }
 
     /// Why it does not begin.
@@ -179,7 +178,7 @@ async fn i8_a_frame_that_claims_to_be_endless_is_not_waited_for() {
         let mut stream = peer.into_inner();
         // A text frame that says that it has 2^62 bytes.
         stream.write_all(&[0x81, 127, 0x40, 0, 0, 0, 0, 0, 0, 0]).await.unwrap();
-        std::future::pending().await
+        std::future::pending::<()>().await;
     })
     .await;
     assert!(Watching::of(address).failure().await.contains("more than 1 MiB"));
@@ -221,7 +220,7 @@ async fn a_connection_that_ends_badly_is_told_as_it_ended() {
     let address = friendly(|peer| async {
         let mut stream = peer.into_inner();
         stream.write_all(&[0x83, 1, 0]).await.unwrap();
-        std::future::pending().await
+        std::future::pending::<()>().await;
     })
     .await;
     assert!(Watching::of(address).failure().await.starts_with("the connection broke"));
@@ -229,7 +228,7 @@ async fn a_connection_that_ends_badly_is_told_as_it_ended() {
     let address = friendly(|peer| async {
         let mut stream = peer.into_inner();
         stream.write_all(&[0x81, 2, 0xff, 0xff]).await.unwrap();
-        std::future::pending().await
+        std::future::pending::<()>().await;
     })
     .await;
     assert!(Watching::of(address).failure().await.starts_with("the connection broke"));
@@ -269,7 +268,7 @@ async fn a_server_that_never_answers_or_answers_otherwise_is_an_error_at_once() 
         server(move |mut stream| async move {
             let _request = stream.read(&mut [0; 4_096]).await.unwrap();
             stream.write_all(answer.as_bytes()).await.unwrap();
-            std::future::pending().await
+            std::future::pending::<()>().await;
         })
     };
     for (answer, code, words) in [

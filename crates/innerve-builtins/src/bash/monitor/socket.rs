@@ -303,8 +303,7 @@ fn broken(how: &str) -> End {
 
 fn closed(frame: Option<CloseFrame>) -> End {
     match frame {
-        None => End::Closed,
-        Some(CloseFrame { code: CloseCode::Normal | CloseCode::Away, .. }) => End::Closed,
+        None | Some(CloseFrame { code: CloseCode::Normal | CloseCode::Away, .. }) => End::Closed,
         Some(CloseFrame { code, reason }) => {
             let reason: String = reason.chars().take(200).collect();
             let gap = if reason.is_empty() { "" } else { ": " };

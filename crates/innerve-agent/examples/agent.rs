@@ -30,6 +30,7 @@ impl ToolFactory for Tools {
 }
 
 #[tokio::main(flavor = "current_thread")]
+#[expect(clippy::wildcard_enum_match_arm, reason = "it shows some of the events")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let schema = json!({ "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] });
     let weather = ToolBuilder::new("Weather", schema)
@@ -59,10 +60,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     while let Some(event) = run.next().await {
         match event {
             AgentEvent::ToolStarted(tool_use) => {
-                writeln!(out, "● {} {}", tool_use.name, tool_use.input)?
+                writeln!(out, "● {} {}", tool_use.name, tool_use.input)?;
             }
             AgentEvent::ToolEnded(report) => {
-                writeln!(out, "  ✓ {}: {}", report.input, report.text)?
+                writeln!(out, "  ✓ {}: {}", report.input, report.text)?;
             }
             AgentEvent::Text(text) => writeln!(out, "{text}")?,
             AgentEvent::Ended(summary) => {

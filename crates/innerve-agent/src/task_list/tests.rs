@@ -1,5 +1,4 @@
 //! The list on a real disk.
-#![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;

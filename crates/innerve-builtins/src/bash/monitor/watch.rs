@@ -65,7 +65,7 @@ impl Watch {
         if !matches!(end, End::Flood) {
             let (lines, _) = self.lines.take(true);
             told.lines += lines.len();
-            self.tell(lines, telling);
+            self.tell(&lines, telling);
         }
         self.lines.close(true);
         let seen = match telling {
@@ -126,7 +126,7 @@ impl Watch {
                     batch = None;
                     let (lines, is_flood) = self.lines.take(false);
                     let is_flood = told.is_flood(lines.len(), &*self.clock) || is_flood;
-                    self.tell(lines, telling);
+                    self.tell(&lines, telling);
                     if is_flood {
                         return End::Flood;
                     }
@@ -136,14 +136,14 @@ impl Watch {
         }
     }
 
-    fn tell(&self, lines: Vec<String>, telling: Telling) {
+    fn tell(&self, lines: &[String], telling: Telling) {
         match telling {
             Telling::Joined if lines.is_empty() => {}
             Telling::Joined => self.tasks.report(&self.id, lines.join("\n")),
             #[cfg(feature = "websocket")]
             Telling::OneByOne => {
                 for line in lines {
-                    self.tasks.report(&self.id, line);
+                    self.tasks.report(&self.id, line.clone());
                 }
             }
         }

@@ -115,6 +115,19 @@ fn text_at<'a>(sources: &'a [Source], path: &str) -> &'a str {
 mod tests {
     use super::*;
 
+    /// A rule finds something in these lines of a file, and nowhere else.
+    #[track_caller]
+    pub(super) fn check_lines(
+        rule: fn(&[Source]) -> Vec<Finding>,
+        path: &str,
+        text: &str,
+        lines: &[usize],
+    ) {
+        let findings = rule(&[Source::new(path, text)]);
+        let found: Vec<usize> = findings.iter().map(|finding| finding.line).collect();
+        assert_eq!(found, lines, "{findings:#?}");
+    }
+
     #[test]
     fn a_finding_reads_as_path_line_what_and_how_to_mend() {
         let finding = finding("a/b.rs", 3, "too long", "split it");

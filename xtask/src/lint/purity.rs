@@ -76,13 +76,11 @@ fn names_in_group(line: &str, door: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::lint::tests::check_lines;
 
     #[track_caller]
     fn check(path: &str, text: &str, lines: &[usize]) {
-        let found: Vec<usize> =
-            super::check(&[Source::new(path, text)]).iter().map(|finding| finding.line).collect();
-        assert_eq!(found, lines);
+        check_lines(super::check, path, text, lines);
     }
 
     #[test]

@@ -97,6 +97,30 @@ fn a_state_folder_that_others_read_is_noted() {
 }
 
 #[test]
+fn servers_of_tools_are_started_and_the_sandbox_is_named() {
+    let servers =
+        r#"{"mcpServers": {"gone": {"command": "no-such-program"}, "dies": {"command": "false"}}}"#;
+    let world = World::new().file(".mcp.json", servers);
+    let model = world.model(Wire::Anthropic, []);
+    let doctor = || world.innerve(["doctor", "--json"]).model(&model);
+    let untrusted = doctor().run();
+    untrusted.exits(0);
+    let (state, mend) = finding(&untrusted, "gone (");
+    assert!(state == "note" && mend.contains("innerve trust"), "{untrusted}");
+    assert_eq!(finding(&untrusted, "commands run without a sandbox").0, "note");
+    world.innerve(["trust"]).run().exits(0);
+    let offline = doctor().arg("--offline").run();
+    offline.exits(0);
+    assert_eq!(finding(&offline, "gone: not started").0, "note");
+    let started = doctor().run();
+    started.exits(1);
+    let (state, mend) = finding(&started, "`no-such-program` cannot be started");
+    assert!(state == "problem" && mend.contains("install"), "{started}");
+    let (state, mend) = finding(&started, "dies: it ended before it answered");
+    assert!(state == "problem" && mend.ends_with(": false"), "{started}");
+}
+
+#[test]
 fn completions_name_every_verb_and_shells_can_read_them() {
     let world = World::new();
     let script = world.innerve(["completions", "bash"]).run();
@@ -104,6 +128,7 @@ fn completions_name_every_verb_and_shells_can_read_them() {
     for verb in ["run", "check", "doctor", "sessions"] {
         assert!(script.stdout().contains(verb), "{verb}");
     }
+    assert!(!script.stdout().contains("sandbox-exec"), "a verb for innerve's own use");
     let path = world.work("innerve.bash");
     fs::write(&path, script.stdout()).unwrap();
     let read = std::process::Command::new("bash").arg("-n").arg(&path).status().unwrap();
@@ -111,5 +136,7 @@ fn completions_name_every_verb_and_shells_can_read_them() {
     let page = world.innerve(["completions", "man"]).run();
     page.exits(0);
     assert!(page.stdout().contains(".TH innerve 1"), "{page}");
+    assert!(page.stdout().contains("innerve sessions\n"), "{page}");
+    assert!(!page.stdout().contains("(1)\n"), "there is no page for a verb alone: {page}");
     world.innerve(["completions", "tcsh"]).run().exits(2).complains(["tcsh", "bash"]);
 }

@@ -1,4 +1,4 @@
-//! MCP servers that others wrote, from npm and PyPI: installed once into the target directory.
+//! MCP servers and an editor's side of ACP that others wrote, from npm and PyPI: installed once into the target directory.
 
 use std::env;
 use std::fs::{self, File, OpenOptions};
@@ -12,7 +12,7 @@ const NPM: &[&str] = &[
     "@modelcontextprotocol/inspector@0.15.0",
 ];
 /// Packages of PyPI.
-const PYPI: &[&str] = &["mcp-server-time==2026.10.19"];
+const PYPI: &[&str] = &["mcp-server-time==2026.10.19", "agent-client-protocol==0.12.1"];
 
 /// The folder with the programs of npm's packages; `None` where there is no npm, which is said.
 ///
@@ -21,7 +21,7 @@ const PYPI: &[&str] = &["mcp-server-time==2026.10.19"];
 pub fn npm_programs() -> Option<PathBuf> {
     if !runs("npm") || !runs("node") {
         println!(
-            "SKIPPED: there is no npm (or no node) on this machine, which this test's servers come from"
+            "SKIPPED: there is no npm (or no node) on this machine, which this test's programs come from"
         );
         return None;
     }
@@ -43,7 +43,7 @@ pub fn npm_programs() -> Option<PathBuf> {
 pub fn pypi_programs() -> Option<PathBuf> {
     if !runs("python3") {
         println!(
-            "SKIPPED: there is no python3 on this machine, which this test's servers are written for"
+            "SKIPPED: there is no python3 on this machine, which this test's programs are written for"
         );
         return None;
     }

@@ -33,7 +33,7 @@ fn build() -> PathBuf {
         return program;
     }
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--quiet", "--package", "innerve-cli"]);
+    cargo.args(["build", "--quiet", "--package", "innerve-cli", "--features", "acp"]);
     cargo.arg("--target-dir").arg(folder.parent().expect("a target directory"));
     if folder.ends_with("release") {
         cargo.arg("--release");

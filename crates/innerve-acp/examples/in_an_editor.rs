@@ -109,7 +109,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
                     let said = |name| message.pointer(&format!("/result/{name}"));
                     session = said("sessionId").cloned().unwrap_or(session);
                     let what =
-                        said("agentInfo").or(said("stopReason")).or(said("modes/currentModeId"));
+                        said("agentInfo/name").or(said("stopReason")).or(said("modes/currentModeId"));
                     writeln!(io::stdout(), "agent   {}", what.unwrap_or_default())?;
                     break;
                 }

@@ -15,7 +15,7 @@ use innerve::builtins::read::ReadTool;
 use innerve::builtins::{FileAccess, show};
 use innerve::model::{Recording, Replay};
 use innerve::permission::{PermissionMode, Policy};
-use innerve::pipeline::Pipeline;
+use innerve::pipeline::{Outcome, Pipeline};
 use innerve::protocol::{ContentBlock, SessionId};
 use innerve::settings::DiskPaths;
 use innerve::tool::{DefinitionError, DynTool, ToolSources, erase};
@@ -72,11 +72,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
             AgentEvent::ToolStarted(call) => {
                 writeln!(out, "● {} {}", call.name, show::of(&call.name).call(&call.input))?;
             }
-            AgentEvent::ToolEnded(report) => {
-                let call = show::of(&report.tool).call(&report.input);
-                let first = report.text.lines().next().unwrap_or_default();
-                writeln!(out, "  {} {call}: {:?}: {first}", report.tool, report.outcome)?;
-            }
+            AgentEvent::ToolEnded(report) => match report.outcome {
+                Outcome::Refused(reason) => writeln!(out, "  ⊘ {}", reason.message)?,
+                Outcome::Succeeded | Outcome::Failed | Outcome::Deferred | Outcome::Interrupted => {
+                    let shown = show::of(&report.tool).result(&report.data, &report.text);
+                    writeln!(out, "  ✓ {}", shown.headline)?;
+                }
+            },
             AgentEvent::Text(text) => writeln!(out, "{text}")?,
             _ => {}
         }

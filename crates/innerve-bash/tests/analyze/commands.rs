@@ -204,30 +204,28 @@ fn the_command_that_gives_the_exit_code_is_marked_when_it_is_known() {
     check_last("a1 $(b1)", Some("a1"));
 }
 
+/// The text that each command's span covers.
+#[track_caller]
+fn check_spans(text: &str, expected: &[&str]) {
+    let analysis = analyze(text);
+    let spans = analysis.commands().iter().map(|command| command.span.start..command.span.end);
+    let found: Vec<&str> = spans.map(|span| text.get(span).unwrap()).collect();
+    assert_eq!(found, expected);
+}
+
 #[test]
 fn continued_lines_glue_as_in_bash() {
     check("gr\\\nep pattern\\\nfile", &["grep|patternfile"]);
     check("v=\\\n beta", &["beta"]);
     check("alpha &\\\n& beta; i\\\nf x1; then y1; fi", &["alpha", "beta", "x1", "y1"]);
     check("alpha 2\\\n>f x", &["alpha|x"]);
-    let text = "ls a\\\nb; al\\\npha &&\\\nbeta";
-    let analysis = analyze(text);
-    let spans: Vec<_> = analysis
-        .commands()
-        .iter()
-        .map(|command| text.get(command.span.start..command.span.end).unwrap())
-        .collect();
-    assert_eq!(spans, ["ls a\\\nb", "al\\\npha", "beta"]);
+    check_spans("ls a\\\nb; al\\\npha &&\\\nbeta", &["ls a\\\nb", "al\\\npha", "beta"]);
 }
 
 #[test]
 fn spans_point_at_the_text() {
-    let text = "git status && FOO=1 timeout 5 rm -rf \"$d\" > out.txt";
-    let analysis = analyze(text);
-    let spans: Vec<_> = analysis
-        .commands()
-        .iter()
-        .map(|command| text.get(command.span.start..command.span.end).unwrap())
-        .collect();
-    assert_eq!(spans, ["git status", "FOO=1 timeout 5 rm -rf \"$d\" > out.txt", "rm -rf \"$d\""]);
+    check_spans(
+        "git status && FOO=1 timeout 5 rm -rf \"$d\" > out.txt",
+        &["git status", "FOO=1 timeout 5 rm -rf \"$d\" > out.txt", "rm -rf \"$d\""],
+    );
 }

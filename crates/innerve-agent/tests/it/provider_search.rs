@@ -180,7 +180,7 @@ fn search(id: &str) -> Value {
     json!({ "type": "server_tool_use", "id": id, "name": "web_search", "input": { "query": "rust" } })
 }
 
-fn result(id: &str, content: Value) -> Value {
+fn result(id: &str, content: &Value) -> Value {
     json!({ "type": "web_search_tool_result", "tool_use_id": id, "content": content })
 }
 
@@ -236,7 +236,7 @@ async fn pages_are_found_and_those_that_the_model_quotes_come_first() {
             search("s1"),
             result(
                 "s1",
-                json!([
+                &json!([
                     page("https://a.example/", "A", None),
                     page("https://b.example/", "B", Some("May 1, 2026")),
                     page("https://a.example/", "A again", None),
@@ -278,7 +278,7 @@ async fn pages_are_found_and_those_that_the_model_quotes_come_first() {
 
 #[tokio::test]
 async fn domains_are_passed_on() {
-    let none = || Reply::Says(vec![search("s1"), result("s1", json!([]))], "end_turn", 1);
+    let none = || Reply::Says(vec![search("s1"), result("s1", &json!([]))], "end_turn", 1);
     let provider = Provider::start([none(), none()]).await;
     let searcher = provider.searcher();
     let domains = ["docs.rs".to_owned(), "a.example".to_owned()];
@@ -303,7 +303,7 @@ async fn a_failed_search_says_what_to_do() {
         ("new_code", "failed (new_code)"),
         ("\u{1b}[2J\nevil", "failed (2Jevil)"),
     ] {
-        let blocks = vec![search("s1"), result("s1", failure(code)), says("Sorry.", &[])];
+        let blocks = vec![search("s1"), result("s1", &failure(code)), says("Sorry.", &[])];
         let provider = Provider::start([Reply::Says(blocks, "end_turn", 0)]).await;
         let error = find(&provider.searcher(), "x").await.unwrap_err();
         assert!(error.message().contains(way_out), "{code}: {}", error.message());
@@ -315,9 +315,9 @@ async fn a_failed_search_says_what_to_do() {
 async fn what_was_found_before_a_failure_counts() {
     let blocks = vec![
         search("s1"),
-        result("s1", json!([page("https://a.example/", "A", None)])),
+        result("s1", &json!([page("https://a.example/", "A", None)])),
         search("s2"),
-        result("s2", failure("max_uses_exceeded")),
+        result("s2", &failure("max_uses_exceeded")),
     ];
     let provider = Provider::start([Reply::Says(blocks, "end_turn", 1)]).await;
     let hits = find(&provider.searcher(), "x").await.unwrap();
@@ -330,7 +330,7 @@ async fn a_paused_turn_goes_on_as_it_was_left() {
         Reply::Says(
             vec![
                 search("s1"),
-                result("s1", json!([page("https://a.example/", "A", None)])),
+                result("s1", &json!([page("https://a.example/", "A", None)])),
                 search("s2"),
             ],
             "pause_turn",
@@ -338,7 +338,7 @@ async fn a_paused_turn_goes_on_as_it_was_left() {
         ),
         Reply::Says(
             vec![
-                result("s2", json!([page("https://b.example/", "B", None)])),
+                result("s2", &json!([page("https://b.example/", "B", None)])),
                 says("Done.\n", &[]),
             ],
             "pause_turn",
@@ -381,7 +381,7 @@ async fn a_paused_turn_goes_on_as_it_was_left() {
 async fn a_turn_that_is_paused_for_ever_ends() {
     let searches = (0..20).map(|index| {
         let id = format!("s{index}");
-        Reply::Says(vec![search(&id), result(&id, json!([]))], "pause_turn", 1)
+        Reply::Says(vec![search(&id), result(&id, &json!([]))], "pause_turn", 1)
     });
     let provider = Provider::start(searches).await;
     assert_eq!(find(&provider.searcher(), "x").await.unwrap(), []);
@@ -441,7 +441,7 @@ async fn what_is_wrong_with_one_search_does_not_end_all() {
         ),
         Reply::Says(vec![says("I cannot do that.", &[])], "refusal", 0),
         Reply::Says(vec![says("It is 42.", &[])], "end_turn", 0),
-        Reply::Says(vec![search("s1"), result("s1", json!([]))], "end_turn", 1),
+        Reply::Says(vec![search("s1"), result("s1", &json!([]))], "end_turn", 1),
     ])
     .await;
     let searcher = provider.searcher().with_fallback(Arc::new(Another));
@@ -474,7 +474,7 @@ async fn blocks_that_make_no_sense_are_passed_over() {
         search("s1"),
         result(
             "s1",
-            json!([
+            &json!([
                 null, 7, "x", [], {}, { "url": 7 }, { "url": "" },
                 { "url": "https://a.example/", "title": ["T"], "page_age": 5 },
             ]),
@@ -486,7 +486,7 @@ async fn blocks_that_make_no_sense_are_passed_over() {
     assert_eq!(hits, [hit("", "https://a.example/", "t")]);
 
     let provider =
-        Provider::start([Reply::Says(vec![result("s1", json!("?"))], "end_turn", 0)]).await;
+        Provider::start([Reply::Says(vec![result("s1", &json!("?"))], "end_turn", 0)]).await;
     let error = find(&provider.searcher(), "x").await.unwrap_err();
     assert!(error.message().contains("failed"), "{}", error.message());
 }
@@ -499,7 +499,7 @@ async fn much_that_was_found_is_bounded() {
     let long = "q".repeat(200_000);
     let quotes = ["1", "2", "3"].map(|n| format!("{n}{long}"));
     let quotes = quotes.each_ref().map(|quote| ("https://a.example/0", quote.as_str()));
-    let blocks = vec![search("s1"), result("s1", json!(many)), says("x", &quotes)];
+    let blocks = vec![search("s1"), result("s1", &json!(many)), says("x", &quotes)];
     let provider = Provider::start([Reply::Says(blocks, "end_turn", 1)]).await;
     let hits = find(&provider.searcher(), "x").await.unwrap();
     assert_eq!(hits.len(), 200);

@@ -103,3 +103,36 @@ fn a_lone_sleep_is_sent_to_the_monitor() {
     world.innerve(["run", "wait", "--allow", "Bash(sleep *)"]).model(&model).run().exits(0);
     assert!(model.request(1).result_texts()[0].contains("Monitor"));
 }
+
+#[test]
+fn a_stream_is_judged_alike_by_check_and_run_and_never_reaches_what_is_private() {
+    let world = World::new();
+    let watch = |url: &str| json!({ "ws": { "url": url }, "description": "a feed" });
+    let feed = watch("wss://feed.example/x").to_string();
+    let check = |rules: [&str; 2], code: i32| {
+        let arguments = ["check", "--tool", "Monitor", "--input", &feed];
+        world.innerve(arguments).args(rules).run().exits(code);
+    };
+    check(["--allow", "WebFetch(domain:feed.example)"], 0);
+    check(["--allow", "Bash(*)"], 3);
+    check(["--deny", "WebFetch(domain:feed.example)"], 4);
+
+    let model = world.model(
+        Wire::Anthropic,
+        [
+            reply()
+                .uses("Monitor", watch("wss://feed.example/x"))
+                .uses("Monitor", watch("ws://169.254.169.254/latest")),
+            reply().text("Done."),
+        ],
+    );
+    let rule = "WebFetch(domain:169.254.169.254)";
+    world.innerve(["run", "watch it", "--allow", rule]).model(&model).run().exits(0);
+    let results = model.request(1).result_texts();
+    assert!(results[0].contains("permission") || results[0].contains("denied"), "{}", results[0]);
+    assert!(
+        results[1].contains("169.254.169.254") && results[1].contains("private"),
+        "{}",
+        results[1]
+    );
+}

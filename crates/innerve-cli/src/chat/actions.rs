@@ -9,6 +9,7 @@ use super::commands::{Action, COMMANDS, KEYS};
 use super::screen::Screen;
 use super::talk::Talk;
 use super::ui::short;
+use crate::args::ListKind;
 use crate::calendar::date_and_time;
 use crate::exit::Failure;
 use crate::output::{BOLD, DIM, headline, note, plain};
@@ -112,7 +113,9 @@ impl Talk {
     }
 
     fn tools(&self) {
-        for tool in self.workplace.pool_for_show().tools() {
+        let is_shared = self.env().is_some_and(|env| env.task_list.is_some());
+        let list = if is_shared { ListKind::Shared } else { ListKind::Own };
+        for tool in self.workplace.pool_offering(list, None).tools() {
             let definition = tool.definition();
             let name = plain(&definition.name);
             note(&described(&name, 14, &definition.description));

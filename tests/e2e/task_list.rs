@@ -1,0 +1,148 @@
+//! The list of what is to be done that agents share: kept with the session, whatever ends it.
+
+use innerve_tests::{Reply, Seen, Wire, World, reply};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+fn creates(reply: Reply, subject: &str) -> Reply {
+    reply.uses("TaskCreate", json!({ "subject": subject, "description": "" }))
+}
+
+fn lists() -> Reply {
+    reply().uses("TaskList", json!({}))
+}
+
+fn names(tools: &Value) -> Vec<&str> {
+    tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect()
+}
+
+/// What all tool uses of a conversation were answered with, as a request has it.
+fn told(seen: &Seen) -> Vec<String> {
+    let blocks = seen.messages.iter().flat_map(|message| &message.content);
+    blocks.filter_map(|block| Some(block.as_tool_result()?.content.plain_text())).collect()
+}
+
+#[test]
+fn i9_a_list_is_made_and_worked_on_and_is_there_after_a_kill_and_a_copy() {
+    for wire in Wire::BOTH {
+        let world = World::new().file("wait.sh", "echo begun > begun\nsleep 300\n");
+        let update = |input: Value| reply().uses("TaskUpdate", input);
+        let made = creates(creates(creates(reply(), "Set up"), "Build"), "Test");
+        let model = world.model(
+            wire,
+            [
+                made,
+                update(json!({ "taskId": "2", "addBlockedBy": ["1"], "addBlocks": ["3"] })),
+                update(json!({ "taskId": "1", "addBlockedBy": ["3"] })),
+                update(json!({ "taskId": "2", "status": "in_progress" })),
+                update(json!({ "taskId": "1", "status": "completed" })),
+                update(json!({ "taskId": "2", "status": "in_progress", "owner": "me" })),
+                lists(),
+                reply().bash("sh wait.sh"),
+            ],
+        );
+        let run = world
+            .innerve(["run", "go", "--task-list", "shared", "--allow", "Bash(sh wait.sh)"])
+            .model(&model)
+            .start();
+        world.wait_for_file("begun");
+        // A command can act some milliseconds before the watchdog that ends it after `kill -9` is told of it.
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        run.signal(Signal::KILL);
+        drop(run);
+        let results = told(&model.request(7));
+        assert_eq!(results.len(), 9);
+        for (number, subject) in [(1, "Set up"), (2, "Build"), (3, "Test")] {
+            assert_eq!(results[number - 1], format!("Task #{number} is on the list: {subject}"));
+        }
+        assert!(results[4].ends_with("#1 → #3 → #2 → #1"), "{}", results[4]);
+        assert!(results[5].contains("cannot be in progress while it waits for #1"));
+        assert_eq!(results[6], "Task #1 (Set up): pending → completed. Free to be begun now: #2.");
+        let rows =
+            "#1 [completed] Set up\n#2 [in_progress] Build (me)\n#3 [pending] Test [blocked by #2]";
+        assert_eq!(results[8], rows);
+
+        let sessions = world.innerve(["sessions", "list", "--json"]).run().json();
+        let id = sessions[0]["id"].as_str().unwrap().to_owned();
+
+        // A copy, which leaves the list of the session as it is; nobody says again which list it has.
+        let model = world.model(
+            wire,
+            [
+                update(json!({ "taskId": "3", "status": "deleted" })),
+                lists(),
+                creates(reply(), "Another"),
+                reply().text("Done."),
+            ],
+        );
+        world.innerve(["run", "--continue", "--fork", "go on"]).model(&model).run().exits(0);
+        let results = told(&model.request(3));
+        assert_eq!(
+            results[results.len() - 2],
+            "#1 [completed] Set up\n#2 [in_progress] Build (me)"
+        );
+        assert_eq!(results[results.len() - 1], "Task #4 is on the list: Another");
+
+        let model = world.model(wire, [lists(), reply().text("Done.")]);
+        world.innerve(["run", "--resume", &id, "go on"]).model(&model).run().exits(0);
+        assert_eq!(told(&model.request(1)).last().unwrap(), rows);
+        let offered = model.request(0).body["tools"].to_string();
+        assert!(offered.contains("TaskUpdate") && !offered.contains("TodoWrite"));
+        world.nobody_is_left();
+    }
+}
+
+#[test]
+fn sub_agents_work_on_the_list_of_their_parent() {
+    let world = World::new();
+    let model = world.model_by(Wire::Anthropic, |seen| {
+        let is_child = seen.messages[0].plain_text().starts_with("child");
+        let background =
+            json!({ "description": "a part", "prompt": "child", "run_in_background": false });
+        match (is_child, told(seen).len()) {
+            (true, 0) => {
+                reply().uses("TaskUpdate", json!({ "taskId": "1", "status": "in_progress" }))
+            }
+            (true, 1) => creates(reply(), "Found on the way"),
+            (true, _) => reply().text("Begun."),
+            (false, 0) => creates(reply(), "Search"),
+            (false, 1) => reply().uses("Agent", background),
+            (false, 2) => lists(),
+            (false, _) => reply().text("Done."),
+        }
+    });
+    world.innerve(["run", "go", "--task-list", "shared"]).model(&model).run().exits(0);
+    let seen = model.seen();
+    let last = told(seen.last().unwrap());
+    let rows = last.last().unwrap();
+    assert!(rows.starts_with("#1 [in_progress] Search (a"), "{rows}");
+    assert!(rows.ends_with(")\n#2 [pending] Found on the way"), "{rows}");
+    // Nobody was asked, though nobody could have answered.
+    assert!(seen.iter().flat_map(Seen::results).all(|result| !result.failed()));
+}
+
+#[test]
+fn i12_a_model_gets_one_of_the_two_lists_and_a_call_of_either_can_be_checked() {
+    let world = World::new();
+    let list = |kind: &str| world.innerve(["tools", "--json", "--task-list", kind]).run().json();
+    let (own, shared) = (list("own"), list("shared"));
+    let of = |tools: &Value| -> Vec<String> {
+        let mut names: Vec<String> = names(tools).iter().map(|&name| name.to_owned()).collect();
+        names.retain(|name| name.starts_with("Task") || name.starts_with("Todo"));
+        names
+    };
+    assert_eq!(of(&own), ["TaskOutput", "TaskStop", "TodoWrite"]);
+    let both = ["TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate"];
+    assert_eq!(of(&shared), both);
+    assert!(names(&shared).is_sorted());
+    for (tool, input) in [
+        ("TaskCreate", r#"{"subject":"a","description":""}"#),
+        ("TaskList", "{}"),
+        ("TodoWrite", r#"{"todos":[]}"#),
+    ] {
+        world.innerve(["check", "--mode", "plan", "--tool", tool, "--input", input]).run().exits(0);
+    }
+    let denied =
+        world.innerve(["tools", "--json", "--task-list", "shared", "--deny", "TaskCreate"]);
+    assert!(!names(&denied.run().json()).contains(&"TaskCreate"));
+}

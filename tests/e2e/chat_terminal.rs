@@ -289,3 +289,45 @@ fn a_new_conversation_keeps_the_mode_and_one_gone_back_to_shows_where_it_was() {
     terminal.types(CTRL_U);
     leaves(&mut terminal);
 }
+
+#[test]
+fn a_question_does_not_interrupt_a_sentence_and_gets_none_of_it_as_its_answer() {
+    let world = World::new();
+    let gate = Gate::new();
+    let model = world
+        .model(Wire::Anthropic, [reply().waits(&gate).bash("touch made"), reply().text("Made.")]);
+    let mut terminal = world.innerve([]).model(&model).at_terminal_of(100, 30);
+    terminal.shows("a prompt", |view| view.contains("\n>"));
+    terminal.enters("make it").sees("Esc stops").types("and then ");
+    gate.open();
+    for letter in "tell me why you did this".chars() {
+        terminal.types(&letter.to_string());
+        std::thread::sleep(std::time::Duration::from_millis(60));
+        assert!(!terminal.view().contains("[y] yes"), "{terminal}");
+    }
+    terminal.shows("that there is one", |view| view.contains("a question comes when you pause"));
+    terminal.enters("").sees("> and then tell me why you did this").sees("[y] yes");
+    assert!(!world.has("made"));
+    terminal.enters("y").sees("Made.");
+    terminal.rests();
+    assert!(world.has("made"));
+    assert!(model.request(1).last_words().contains("tell me why"));
+    leaves(&mut terminal);
+}
+
+#[test]
+fn a_long_line_of_code_is_broken_by_the_terminal_alone_and_prose_between_words() {
+    let world = World::new();
+    let code = format!("\tcurl https://host.example/{}", "path/".repeat(20));
+    let text =
+        format!("Words that are broken between each other here.\n\n```sh\n{code}\n```\nDone.");
+    let model = world.model(Wire::Anthropic, [reply().text(&text)]);
+    let mut terminal = world.innerve([]).model(&model).at_terminal_of(40, 24);
+    terminal.shows("a prompt", |view| view.contains("\n>"));
+    terminal.enters("how?").sees("Done.");
+    let view = terminal.rests();
+    assert!(view.contains("Words that are broken between each\nother here."), "{view}");
+    let raw = String::from_utf8_lossy(&terminal.raw()).into_owned();
+    assert!(raw.contains(&code), "in one piece, with its tab, so that it can be copied");
+    leaves(&mut terminal);
+}

@@ -2,6 +2,7 @@
 
 use anstyle::{AnsiColor, Style};
 
+use super::screen::VERBATIM;
 use crate::output::{BOLD, DIM, plain};
 
 const CODE: Style = AnsiColor::Cyan.on_default();
@@ -68,7 +69,7 @@ impl Markdown {
             }
         }
         if self.fence.is_some() {
-            return format!("{CODE}{line}{CODE:#}");
+            return format!("{VERBATIM}{CODE}{line}{CODE:#}");
         }
         let hashes = trimmed.chars().take_while(|letter| *letter == '#').count();
         if (1..=6).contains(&hashes) && trimmed.chars().nth(hashes) == Some(' ') {
@@ -142,7 +143,8 @@ mod tests {
     /// The styles as marks that can be read.
     fn readable(line: &str) -> String {
         let reset = format!("{BOLD:#}");
-        line.replace(&format!("{BOLD}"), "<b>")
+        line.replace(VERBATIM, "<v>")
+            .replace(&format!("{BOLD}"), "<b>")
             .replace(&format!("{DIM}"), "<d>")
             .replace(&format!("{CODE}"), "<c>")
             .replace(&format!("{ITALIC}"), "<i>")
@@ -197,9 +199,9 @@ mod tests {
             "```rust\nlet a = *b; // **x**\n~~~\n``` not yet\n```\n*x*",
             &[
                 "<d>```rust</>",
-                "<c>let a = *b; // **x**</>",
-                "<c>~~~</>",
-                "<c>``` not yet</>",
+                "<v><c>let a = *b; // **x**</>",
+                "<v><c>~~~</>",
+                "<v><c>``` not yet</>",
                 "<d>```</>",
                 "<i>x</>",
             ],

@@ -23,6 +23,10 @@ const UNKNOWN_SIZE: (u16, u16) = (80, 24);
 /// What a tab is written as: how far one goes depends on where the terminal thinks it stands.
 const TAB: &str = "    ";
 
+/// Begins a line that stays as it is, such as code: the terminal itself breaks it, so that it can be copied. It cannot come
+/// from anybody's text, as that is made plain first.
+pub(super) const VERBATIM: char = '\0';
+
 /// The lines that are drawn anew each time.
 #[derive(Debug, Default)]
 pub(super) struct Live {
@@ -110,10 +114,15 @@ impl Screen {
             // A terminal that has broken a row joins its parts again when there is room, whatever stands there by then.
             queue!(out, Clear(ClearType::FromCursorDown))?;
         }
-        for line in above {
-            for row in
-                line.split('\n').flat_map(|line| fold(&line.replace('\t', TAB), Self::width()))
-            {
+        for line in above.iter().flat_map(|line| line.split('\n')) {
+            if let Some(code) = line.strip_prefix(VERBATIM) {
+                // A tab does not wipe out what it passes over.
+                queue!(out, Clear(ClearType::FromCursorDown))?;
+                self.write(&mut out, code)?;
+                out.extend_from_slice(b"\r\n");
+                continue;
+            }
+            for row in fold(&line.replace('\t', TAB), Self::width()) {
                 self.write_row(&mut out, &row)?;
                 out.extend_from_slice(b"\r\n");
             }

@@ -63,6 +63,8 @@ pub(super) struct Ui {
     page: Option<(Pager, usize)>,
     waiting: VecDeque<Asked>,
     open: Option<Open>,
+    /// When a key was pressed last.
+    typed: Instant,
     /// The calls that a person said no to.
     denied: Vec<ToolUseId>,
     questions: UnboundedReceiver<Asked>,
@@ -113,6 +115,7 @@ impl Ui {
             page: None,
             waiting: VecDeque::new(),
             open: None,
+            typed: Instant::now(),
             denied: Vec::new(),
             questions,
             notices,
@@ -205,6 +208,9 @@ impl Ui {
     }
 
     async fn hear(&mut self, event: Event) -> io::Result<Flow> {
+        if !matches!(event, Event::Resize(..)) {
+            self.typed = Instant::now();
+        }
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => return self.key(key).await,
             Event::Paste(text) if self.page.is_none() => {

@@ -1,5 +1,7 @@
 //! Questions on the screen: which one is open, what answers it, and what becomes of the text that was being written.
 
+use std::time::Duration;
+
 use innerve_pipeline::{Answer, ApprovalRequest};
 use innerve_protocol::ToolUseId;
 
@@ -10,6 +12,9 @@ use super::Ui;
 use crate::output::{DIM, plain};
 use crate::terminal::{Dialogue, Heard};
 use crossterm::event::{Event, KeyEventKind};
+
+/// How long a person must pause before a question interrupts what they write.
+const TYPING: Duration = Duration::from_secs(1);
 
 /// The question that a person sees.
 pub(super) struct Open {
@@ -29,7 +34,7 @@ impl Ui {
             self.above.push(format!("{DIM}  the question was withdrawn{DIM:#}"));
             self.close_question();
         }
-        while self.open.is_none() {
+        while self.open.is_none() && !self.is_typing() {
             let Some(Asked { request, reply }) = self.waiting.pop_front() else { return };
             if reply.is_withdrawn() {
                 continue;
@@ -47,6 +52,11 @@ impl Ui {
                 }
             }
         }
+    }
+
+    /// Whether a text is being written right now: a question in the middle of it would get the rest as its answer.
+    fn is_typing(&self) -> bool {
+        !self.editor.text().is_empty() && self.typed.elapsed() < TYPING
     }
 
     /// What was typed before a question was seen does not answer it: it belongs to the text that was being written.

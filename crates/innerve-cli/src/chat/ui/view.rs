@@ -41,6 +41,9 @@ impl Ui {
             (None, Some(work)) => lines.extend(work.lines(room)),
             (None, None) => {}
         }
+        if self.open.is_none() && !self.waiting.is_empty() {
+            lines.push(cut(&format!("{YELLOW}?{YELLOW:#} a question comes when you pause"), room));
+        }
         lines.extend(self.choices.iter().map(|line| format!("{DIM}{}{DIM:#}", plain(line))));
         let first = lines.len();
         let (text, (row, column)) =

@@ -4,7 +4,7 @@ use innerve_protocol::{Capabilities, Usage};
 
 /// Tokens per price unit.
 const MILLION: f64 = 1_000_000.0;
-/// US dollars for one search of the web, whatever the model; one that failed costs nothing (Anthropic, "Web search tool").
+/// US dollars for one search of the web, whatever the model (Anthropic, "Pricing").
 const WEB_SEARCH: f64 = 0.01;
 
 /// The price of a model's tokens, in US dollars per million (Anthropic, "Pricing").

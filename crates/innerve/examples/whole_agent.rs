@@ -2,6 +2,8 @@
 //!
 //! `cargo run -p innerve --example whole_agent`
 
+#![expect(clippy::wildcard_enum_match_arm, reason = "an example shows some of many events")]
+
 use std::error::Error;
 use std::fs;
 use std::io::{self, Write as _};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 use similar::{DiffTag, TextDiff};
 
-use crate::text::{Document, cut_line};
+use crate::text::{Document, Encoding, cut_line};
 
 /// Lines of context around a change.
 const CONTEXT: usize = 4;
@@ -13,6 +13,8 @@ const CONTEXT: usize = 4;
 const MAX_DIFF_LINES: usize = 2_000;
 /// A snippet of more lines is abbreviated.
 const MAX_SNIPPET_LINES: usize = 60;
+/// Bytes that are compared together.
+const BLOCK: usize = 4_096;
 /// Longer lines are cut.
 const MAX_LINE_CHARS: usize = 500;
 /// After this time the comparison settles for a coarser result.
@@ -53,6 +55,7 @@ pub struct Hunk {
 impl Diff {
     /// Compares two states of a file; bytes that are not text are shown as U+FFFD.
     pub fn between(before: &[u8], after: &[u8]) -> Self {
+        let (skipped, before, after) = differing(before, after);
         let before = Document::new(before.to_vec()).text;
         let after = Document::new(after.to_vec()).text;
         let old: Vec<&str> = before.split_inclusive('\n').collect();
@@ -79,8 +82,8 @@ impl Diff {
             for (index, operation) in group.iter().enumerate() {
                 let (tag, old_range, new_range) = operation.as_tag_tuple();
                 if index == 0 {
-                    hunk.old_start = first + old_range.start + 1;
-                    hunk.new_start = first + new_range.start + 1;
+                    hunk.old_start = skipped + first + old_range.start + 1;
+                    hunk.new_start = skipped + first + new_range.start + 1;
                 }
                 hunk.old_lines += old_range.len();
                 hunk.new_lines += new_range.len();
@@ -137,6 +140,61 @@ impl Diff {
     }
 }
 
+/// The parts of two files that differ, with whole lines of context, and how many lines come before them: most changes are
+/// small, and what is the same need not be taken apart. Only UTF-8 can be cut at any line feed.
+fn differing<'a>(before: &'a [u8], after: &'a [u8]) -> (usize, &'a [u8], &'a [u8]) {
+    let encoding = Encoding::of(before);
+    if encoding != Encoding::of(after) || !encoding.is_utf8() {
+        return (0, before, after);
+    }
+    let front =
+        same(before.chunks(BLOCK), after.chunks(BLOCK), |a, b| same_bytes(a.iter(), b.iter()));
+    let start = before.get(..front).map_or(0, start_of_context);
+    let (old, new) =
+        (before.get(start..).unwrap_or_default(), after.get(start..).unwrap_or_default());
+    let room = (before.len() - front).min(after.len() - front);
+    let tail = |bytes: &'a [u8]| bytes.get(bytes.len() - room..).unwrap_or_default();
+    let back = same(tail(before).rchunks(BLOCK), tail(after).rchunks(BLOCK), |a, b| {
+        same_bytes(a.iter().rev(), b.iter().rev())
+    });
+    let kept = old.get(old.len() - back..).map_or(0, end_of_context);
+    let cut = |bytes: &'a [u8]| bytes.get(..bytes.len() - (back - kept)).unwrap_or_default();
+    let skipped = before.get(..start).unwrap_or_default();
+    (skipped.iter().filter(|byte| **byte == b'\n').count(), cut(old), cut(new))
+}
+
+/// How many bytes two files share, block by block; `within` says how many two blocks share that are not the same.
+fn same<'a>(
+    a: impl Iterator<Item = &'a [u8]>,
+    b: impl Iterator<Item = &'a [u8]>,
+    within: impl Fn(&[u8], &[u8]) -> usize,
+) -> usize {
+    let mut shared = 0;
+    for (a, b) in a.zip(b) {
+        if a != b {
+            return shared + within(a, b);
+        }
+        shared += a.len();
+    }
+    shared
+}
+
+fn same_bytes<'a>(a: impl Iterator<Item = &'a u8>, b: impl Iterator<Item = &'a u8>) -> usize {
+    a.zip(b).take_while(|(a, b)| a == b).count()
+}
+
+/// Where the lines begin that are shown before a change at the end of this.
+fn start_of_context(before: &[u8]) -> usize {
+    let feeds = before.iter().enumerate().rev().filter(|(_, byte)| **byte == b'\n');
+    feeds.map(|(at, _)| at + 1).nth(CONTEXT).unwrap_or(0)
+}
+
+/// Where the lines end that are shown after a change before this.
+fn end_of_context(after: &[u8]) -> usize {
+    let feeds = after.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+    feeds.map(|(at, _)| at + 1).nth(CONTEXT).unwrap_or(after.len())
+}
+
 fn bare(line: &str) -> String {
     let line = line.strip_suffix('\n').unwrap_or(line);
     cut_line(line.strip_suffix('\r').unwrap_or(line), MAX_LINE_CHARS)
@@ -160,6 +218,55 @@ mod tests {
         assert_eq!(places, [(16, 9, 16, 10), (31, 9, 32, 8)]);
         assert_eq!((diff.added, diff.removed, diff.abbreviated), (2, 2, false));
         assert!(diff.snippet().contains("19\t19\n20\tx\n21\ty\n22\t21\n"), "{}", diff.snippet());
+    }
+
+    proptest::proptest! {
+        /// What is left out before the comparison changes nothing of it.
+        #[test]
+        fn a_diff_of_what_differs_is_that_of_the_files(
+            lines in proptest::collection::vec("[ab\u{e9}]{0,2}\r?", 0..40),
+            place in 0_usize..40,
+            removed in 0_usize..4,
+            added in proptest::collection::vec("[abc]{0,2}", 0..4),
+            ends in proptest::bool::ANY,
+        ) {
+            let mut changed = lines.clone();
+            let from = place.min(changed.len());
+            let to = (from + removed).min(changed.len());
+            changed.splice(from..to, added);
+            let file = |lines: &[String]| lines.join("\n") + if ends { "\n" } else { "" };
+            let (before, after) = (file(&lines), file(&changed));
+            let (old, new): (Vec<&str>, Vec<&str>) =
+                (before.split_inclusive('\n').collect(), after.split_inclusive('\n').collect());
+            let diff = Diff::between(before.as_bytes(), after.as_bytes());
+            // The hunks turn the one file into the other.
+            let mut rebuilt: Vec<String> = Vec::new();
+            let mut at = 0;
+            for hunk in &diff.hunks {
+                let start = hunk.old_start - 1;
+                rebuilt.extend(old[at..start].iter().map(|line| bare(line)));
+                proptest::prop_assert_eq!(rebuilt.len() + 1, hunk.new_start);
+                let kept = hunk.lines.iter().filter(|line| !line.starts_with('-'));
+                rebuilt.extend(kept.map(|line| line[1..].to_owned()));
+                at = start + hunk.old_lines;
+            }
+            rebuilt.extend(old[at..].iter().map(|line| bare(line)));
+            let wanted: Vec<String> = new.iter().map(|line| bare(line)).collect();
+            proptest::prop_assert_eq!(rebuilt, wanted);
+        }
+    }
+
+    #[test]
+    fn a_change_far_down_a_file_is_shown_with_its_lines() {
+        let line = |number: usize| format!("line {number} of a long file\n");
+        let before: String = (1..=20_000).map(line).collect();
+        let after = before.replace("line 15000 of", "LINE 15000 of");
+        let diff = Diff::between(before.as_bytes(), after.as_bytes());
+        assert_eq!(
+            (diff.hunks.len(), diff.hunks[0].old_start, diff.hunks[0].lines.len()),
+            (1, 14_996, 10)
+        );
+        assert!(diff.snippet().contains("15000\tLINE 15000 of"), "{}", diff.snippet());
     }
 
     #[test]

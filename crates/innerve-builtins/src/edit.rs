@@ -225,8 +225,7 @@ impl EditTool {
 
 /// The lines that the agent knows after its own change: all, if it knew all before or made the file.
 fn lines_known(known: Option<ReadRecord>, change: &Change) -> (u64, u64) {
-    let lines = |content: &[u8]| count_lines(&String::from_utf8_lossy(content));
-    let (before, total) = (change.before.as_deref().map(lines), lines(&change.after));
+    let (before, total) = (change.before.as_deref().map(count_lines), count_lines(&change.after));
     match (known, before) {
         (Some(record), Some(before)) if record.lines.0 > 1 || record.lines.1 < before => {
             (record.lines.0, record.lines.1.min(total))

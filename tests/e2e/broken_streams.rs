@@ -174,7 +174,7 @@ fn a_conversation_that_does_not_fit_is_compacted_and_the_task_is_done() {
 fn a_told_context_window_says_when_to_compact_and_how_long_an_answer_may_be() {
     for wire in Wire::BOTH {
         let world = World::new();
-        world.write("a.txt", &"a line of some ordinary text\n".repeat(1_000));
+        world.write("a.txt", "a line of some ordinary text\n".repeat(1_000));
         let read = json!({ "file_path": "a.txt" });
         let model = world.model(
             wire,

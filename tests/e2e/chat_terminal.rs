@@ -331,3 +331,22 @@ fn a_long_line_of_code_is_broken_by_the_terminal_alone_and_prose_between_words()
     assert!(raw.contains(&code), "in one piece, with its tab, so that it can be copied");
     leaves(&mut terminal);
 }
+
+#[test]
+fn no_key_waits_for_the_next_one() {
+    let world = World::new();
+    let model = world.model(Wire::Anthropic, []);
+    let mut terminal = world.innerve([]).model(&model).at_terminal_of(100, 30);
+    terminal.shows("a prompt", |view| view.contains("\n>"));
+    // More at once than a reader takes, as a terminal without bracketed paste sends it.
+    terminal.types(&"word ".repeat(700)).types("end");
+    terminal.shows("all of them", |view| view.contains("word end\n"));
+    terminal.presses("\u{3}");
+    for round in 0..20_u16 {
+        terminal.resizes(80 + round, 30).types("x");
+        let text = format!("> {}\n", "x".repeat(usize::from(round) + 1));
+        terminal.shows("each key", |view| view.contains(&text));
+    }
+    terminal.presses("\u{3}");
+    leaves(&mut terminal);
+}

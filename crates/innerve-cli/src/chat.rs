@@ -6,6 +6,7 @@ mod commands;
 mod complete;
 mod editor;
 mod history;
+mod input;
 mod lines;
 mod markdown;
 mod pager;

@@ -13,13 +13,14 @@ use std::time::{Duration, Instant};
 use crossterm::event::{Event, KeyEventKind};
 use innerve_agent::{AgentEvent, Run, RunSummary, TerminalReason};
 use innerve_protocol::{ContentBlock, ToolUseId};
-use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::actions::{NO_CONVERSATION, Next};
 use super::asking::Asked;
 use super::commands::{self, Typed};
 use super::editor::Editor;
 use super::history::History;
+use super::input::{self, Input};
 use super::markdown::Markdown;
 use super::pager::Pager;
 use super::results::Results;
@@ -69,7 +70,7 @@ pub(super) struct Ui {
     denied: Vec<ToolUseId>,
     questions: UnboundedReceiver<Asked>,
     notices: UnboundedReceiver<String>,
-    input: UnboundedReceiver<Event>,
+    input: UnboundedReceiver<Input>,
     interrupts: Interrupts,
     continued: Continued,
     /// Given back when the chat ends.
@@ -119,7 +120,7 @@ impl Ui {
             denied: Vec::new(),
             questions,
             notices,
-            input: read_input(),
+            input: input::read(),
             interrupts,
             continued,
             diverted,
@@ -170,7 +171,11 @@ impl Ui {
                     Flow::On
                 }
                 event = self.input.recv() => match event {
-                    Some(event) => self.hear(event).await?,
+                    Some(Input::Event(event)) => self.hear(event).await?,
+                    Some(Input::Unread) => {
+                        input::wake();
+                        continue;
+                    }
                     None => Flow::End,
                 },
                 event = next(&mut self.run) => {
@@ -427,17 +432,4 @@ async fn next(run: &mut Option<Work>) -> Option<AgentEvent> {
         Some(work) => work.run.next().await,
         None => pending().await,
     }
-}
-
-/// Keys and pastes, read by a thread for as long as the terminal gives any.
-fn read_input() -> UnboundedReceiver<Event> {
-    let (sender, events) = mpsc::unbounded_channel();
-    std::thread::spawn(move || {
-        while let Ok(event) = crossterm::event::read() {
-            if sender.send(event).is_err() {
-                break;
-            }
-        }
-    });
-    events
 }

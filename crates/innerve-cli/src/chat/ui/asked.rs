@@ -7,6 +7,7 @@ use innerve_protocol::ToolUseId;
 
 use super::super::asking::{Asked, Reply};
 use super::super::editor::Edit;
+use super::super::input::{self, Input};
 use super::super::results::input_lines;
 use super::Ui;
 use crate::output::{DIM, plain};
@@ -61,7 +62,11 @@ impl Ui {
 
     /// What was typed before a question was seen does not answer it: it belongs to the text that was being written.
     fn finish_draft(&mut self) {
-        while let Ok(event) = self.input.try_recv() {
+        while let Ok(input) = self.input.try_recv() {
+            let Input::Event(event) = input else {
+                input::wake();
+                continue;
+            };
             match event {
                 Event::Paste(text) => self.editor.insert(&text),
                 Event::Key(key) if key.kind != KeyEventKind::Release => {
@@ -83,7 +88,13 @@ impl Ui {
         match open.dialogue.hear(text) {
             Heard::Again(problem) => self.above.push(problem.to_owned()),
             // What was typed already was not meant for a question that nobody has seen.
-            Heard::Next => while self.input.try_recv().is_ok() {},
+            Heard::Next => {
+                while let Ok(input) = self.input.try_recv() {
+                    if matches!(input, Input::Unread) {
+                        input::wake();
+                    }
+                }
+            }
             Heard::Answer(answer) => self.close_question_with(answer, text),
         }
     }

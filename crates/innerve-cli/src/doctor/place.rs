@@ -51,7 +51,9 @@ fn state(folder: &Path) -> Finding {
     // An empty file can be made on a full disk.
     let written = private::make_folder(folder)
         .and_then(|()| tempfile::NamedTempFile::new_in(folder))
-        .and_then(|mut file| file.write_all(&[0; ROOM]).and_then(|()| file.as_file().sync_all()));
+        .and_then(|mut file| {
+            file.write_all(&vec![0; ROOM]).and_then(|()| file.as_file().sync_all())
+        });
     if let Err(error) = written {
         return Finding::problem("state", format!("{shown} cannot be written: {error}"))
             .mend("sessions and large results go there; make it writable with room in it, or set XDG_STATE_HOME");

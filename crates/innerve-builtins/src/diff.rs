@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 use similar::{DiffTag, TextDiff};
 
-use crate::text::{Document, Encoding, cut_line};
+use crate::text::{Document, Encoding, cut_line, line_feeds};
 
 /// Lines of context around a change.
 const CONTEXT: usize = 4;
@@ -160,7 +160,7 @@ fn differing<'a>(before: &'a [u8], after: &'a [u8]) -> (usize, &'a [u8], &'a [u8
     let kept = old.get(old.len() - back..).map_or(0, end_of_context);
     let cut = |bytes: &'a [u8]| bytes.get(..bytes.len() - (back - kept)).unwrap_or_default();
     let skipped = before.get(..start).unwrap_or_default();
-    (skipped.iter().filter(|byte| **byte == b'\n').count(), cut(old), cut(new))
+    (line_feeds(skipped), cut(old), cut(new))
 }
 
 /// How many bytes two files share, block by block; `within` says how many two blocks share that are not the same.
@@ -247,7 +247,7 @@ mod tests {
                 rebuilt.extend(old[at..start].iter().map(|line| bare(line)));
                 proptest::prop_assert_eq!(rebuilt.len() + 1, hunk.new_start);
                 let kept = hunk.lines.iter().filter(|line| !line.starts_with('-'));
-                rebuilt.extend(kept.map(|line| line[1..].to_owned()));
+                rebuilt.extend(kept.map(|line| line.split_at(1).1.to_owned()));
                 at = start + hunk.old_lines;
             }
             rebuilt.extend(old[at..].iter().map(|line| bare(line)));

@@ -269,8 +269,12 @@ impl Document {
 /// How many lines a text has; a last line without an ending counts.
 pub(crate) fn count_lines(text: impl AsRef<[u8]>) -> u64 {
     let text = text.as_ref();
-    let ended = text.iter().filter(|byte| **byte == b'\n').count() as u64;
-    ended + u64::from(!text.is_empty() && !text.ends_with(b"\n"))
+    line_feeds(text) as u64 + u64::from(!text.is_empty() && !text.ends_with(b"\n"))
+}
+
+/// How many line feeds there are.
+pub(crate) fn line_feeds(text: &[u8]) -> usize {
+    text.iter().map(|byte| usize::from(*byte == b'\n')).sum()
 }
 
 /// Cuts a line after `max` characters and says how many more there are.

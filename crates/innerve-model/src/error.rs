@@ -51,7 +51,9 @@ pub enum ErrorClass {
     /// The response began and then went silent for longer than the idle limit.
     #[serde(rename = "stream_stalled")]
     Stalled,
-    /// The connection could not be made or broke.
+    /// Nobody listens at the address.
+    ConnectionRefused,
+    /// The connection could not be made otherwise, or broke.
     Transport,
     /// The server's certificate was not accepted.
     Certificate,
@@ -97,6 +99,7 @@ impl ErrorClass {
         Self::Server,
         Self::Timeout,
         Self::Stalled,
+        Self::ConnectionRefused,
         Self::Transport,
         Self::Certificate,
         Self::Auth,
@@ -119,6 +122,7 @@ impl ErrorClass {
             Self::Server => "server",
             Self::Timeout => "timeout",
             Self::Stalled => "stream_stalled",
+            Self::ConnectionRefused => "connection_refused",
             Self::Transport => "transport",
             Self::Certificate => "certificate",
             Self::Auth => "auth",
@@ -141,6 +145,7 @@ impl ErrorClass {
             | Self::Server
             | Self::Timeout
             | Self::Stalled
+            | Self::ConnectionRefused
             | Self::Transport
             | Self::Truncated
             | Self::Malformed => true,

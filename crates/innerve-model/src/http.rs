@@ -202,6 +202,10 @@ impl Http {
                 ),
             );
         }
+        if is_refused(&error) {
+            let text = format!("nobody listens at {host}; start the server, or check the base URL");
+            return ModelError::new(ErrorClass::ConnectionRefused, text);
+        }
         if connect {
             let class =
                 if error.is_timeout() { ErrorClass::Timeout } else { ErrorClass::Transport };
@@ -400,15 +404,25 @@ fn root(error: &(dyn StdError + 'static)) -> String {
 }
 
 fn is_certificate(error: &(dyn StdError + 'static)) -> bool {
-    let refused = |error: &rustls::Error| {
+    has_cause(error, |error: &rustls::Error| {
         matches!(
             error,
             rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented
         )
-    };
+    })
+}
+
+fn is_refused(error: &(dyn StdError + 'static)) -> bool {
+    has_cause(error, |error: &io::Error| error.kind() == io::ErrorKind::ConnectionRefused)
+}
+
+fn has_cause<E: StdError + 'static>(
+    error: &(dyn StdError + 'static),
+    is_it: impl Fn(&E) -> bool,
+) -> bool {
     let mut cause = Some(error);
     while let Some(error) = cause {
-        if error.downcast_ref::<rustls::Error>().is_some_and(refused) {
+        if error.downcast_ref::<E>().is_some_and(&is_it) {
             return true;
         }
         // `io::Error` gives the source of what it wraps, not what it wraps.

@@ -16,6 +16,8 @@ const MAX_ATTEMPTS: u32 = 15;
 const THINKING_RETRIES: u32 = 2;
 /// Retries after a response went silent.
 const STALL_RETRIES: u32 = 1;
+/// Retries in a row when nobody listens at the address: long enough for a server that restarts.
+const REFUSED_RETRIES: u32 = 3;
 
 /// How often and how patiently a request is sent again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -163,6 +165,7 @@ impl<M: Model + 'static> Model for Retrying<M> {
             attempt: 1,
             thinking_cuts: 0,
             stalls: 0,
+            refusals: 0,
             overloads: 0,
             ended: false,
         };
@@ -192,6 +195,7 @@ struct Run<M> {
     attempt: u32,
     thinking_cuts: u32,
     stalls: u32,
+    refusals: u32,
     overloads: u32,
     ended: bool,
 }
@@ -254,6 +258,14 @@ impl<M: Model> Run<M> {
             if self.stalls > STALL_RETRIES {
                 return None;
             }
+        }
+        if error.class() == ErrorClass::ConnectionRefused {
+            self.refusals += 1;
+            if self.refusals > REFUSED_RETRIES {
+                return None;
+            }
+        } else {
+            self.refusals = 0;
         }
         let mut exponent = self.attempt;
         if self.progress == Progress::Thinking {

@@ -131,6 +131,7 @@ impl Failure {
             ErrorClass::Invalid => "the provider refused the request",
             ErrorClass::Server
             | ErrorClass::Stalled
+            | ErrorClass::ConnectionRefused
             | ErrorClass::Transport
             | ErrorClass::Certificate
             | ErrorClass::Truncated
@@ -168,6 +169,7 @@ impl Failure {
             },
             ErrorClass::Invalid
             | ErrorClass::Stalled
+            | ErrorClass::ConnectionRefused
             | ErrorClass::Transport
             | ErrorClass::Certificate
             | ErrorClass::Truncated

@@ -111,6 +111,20 @@ fn run(scripts: Vec<Script>) -> Outcome {
 }
 
 #[test]
+fn a_server_that_is_not_running_is_given_up_soon() {
+    let refused = || vec![fails(ErrorClass::ConnectionRefused)];
+    let outcome = run((0..6).map(|_| refused()).collect());
+    assert_eq!(outcome.error(), Some(ErrorClass::ConnectionRefused));
+    assert_eq!((outcome.waits, outcome.left), (vec![500, 1_000, 2_000], 2));
+    // One that was seen meanwhile is waited for again.
+    let mut scripts: Vec<Script> = (0..3).map(|_| refused()).collect();
+    scripts.push(vec![fails(ErrorClass::Server)]);
+    scripts.extend((0..3).map(|_| refused()));
+    scripts.push(answer());
+    assert_eq!(run(scripts).error(), None);
+}
+
+#[test]
 fn waits_double_up_to_32_seconds_over_ten_attempts() {
     let outcome = run(vec![vec![fails(ErrorClass::Server)]; 12]);
     assert_eq!(outcome.waits, [500, 1000, 2000, 4000, 8000, 16_000, 32_000, 32_000, 32_000]);

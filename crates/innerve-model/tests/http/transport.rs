@@ -87,7 +87,7 @@ async fn a_server_that_is_not_there_is_named_without_password() {
     let address = listener.local_addr().unwrap();
     drop(listener);
     let error = failure(Endpoint::new(format!("http://user:hunter2@{address}"))).await;
-    assert_eq!(error.class(), ErrorClass::Transport);
+    assert_eq!(error.class(), ErrorClass::ConnectionRefused);
     let text = format!("{error} {error:?}");
     assert!(text.contains(&address.to_string()) && text.contains("check the base URL"), "{text}");
     assert!(!text.contains("hunter2"), "{text}");

@@ -92,7 +92,7 @@ fn what_a_watched_command_prints_reaches_the_model_and_so_does_its_end() {
         .run()
         .exits(0);
     let all = format!("{:?}", model.request(3));
-    assert!(all.contains("printed:") && all.contains("first-event"), "{all}");
+    assert!(all.contains("printed this") && all.contains("first-event"), "{all}");
     assert!(all.contains("exit code 3 after 1 lines"), "{all}");
 }
 

@@ -10,7 +10,9 @@ use innerve_protocol::{AgentId, ToolResultContent, Usage};
 use innerve_tool::port::{
     AgentType, Isolation, SubagentError, SubagentOutcome, SubagentRequest, SubagentSpawner, TaskId,
 };
-use innerve_tool::{CallContext, Tool, ToolError, ToolOutput, code as tool_code};
+use innerve_tool::{
+    CallContext, Tool, ToolError, ToolOutput, code as tool_code, without_reminders,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -161,25 +163,6 @@ fn failed(error: &SubagentError) -> ToolError {
     ToolError::new(code, error.to_string())
 }
 
-/// Takes from an agent's words what a parent could take for words of the program: a system reminder is told by its tag.
-pub fn without_reminders(text: &str) -> String {
-    const NAME: &str = "system-reminder";
-    let mut safe = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('<') {
-        let (before, from) = rest.split_at_checked(at).unwrap_or((rest, ""));
-        safe.push_str(before);
-        let after = from.strip_prefix('<').unwrap_or(from);
-        let name = after
-            .trim_start_matches(|character: char| character == '/' || character.is_whitespace());
-        let imitates = name.get(..NAME.len()).is_some_and(|start| start.eq_ignore_ascii_case(NAME));
-        safe.push_str(if imitates { "&lt;" } else { "<" });
-        rest = after;
-    }
-    safe.push_str(rest);
-    safe
-}
-
 impl std::fmt::Debug for AgentTool {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("AgentTool").finish_non_exhaustive()
@@ -292,25 +275,5 @@ impl Tool for AgentTool {
 
     fn accepts_text_scalars(&self) -> bool {
         true
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn imitated_reminders_are_escaped() {
-        #[track_caller]
-        fn check(text: &str, safe: &str) {
-            assert_eq!(without_reminders(text), safe);
-        }
-        check("a < b <b>x</b>", "a < b <b>x</b>");
-        check("<system-reminder>x</system-reminder>", "&lt;system-reminder>x&lt;/system-reminder>");
-        check("<  System-Reminder attr>", "&lt;  System-Reminder attr>");
-        check("< / system-reminder>", "&lt; / system-reminder>");
-        check("<<system-reminder>", "<&lt;system-reminder>");
-        check("<system-rem", "<system-rem");
-        check("<äsystem-reminder", "<äsystem-reminder");
     }
 }

@@ -7,6 +7,7 @@ mod error;
 mod output;
 mod pool;
 pub mod port;
+mod reminder;
 mod schema;
 pub mod show;
 mod tool;
@@ -17,6 +18,7 @@ pub use dynamic::{DynTool, Rendered, erase};
 pub use error::{DefinitionError, ToolError, code};
 pub use output::{SessionChange, Spooled, ToolOutput};
 pub use pool::{Lookup, ToolPool, ToolSources};
+pub use reminder::without_reminders;
 pub use schema::{InputSchema, SchemaIssue};
 pub use tool::{InterruptBehavior, ResultLimit, Tool};
 

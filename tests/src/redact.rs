@@ -4,6 +4,7 @@
 pub const REDACTIONS: &[(&str, &str)] = &[
     (r"All of it is in: \S+", "All of it is in: [file]"),
     (r"\S*/innerve-tour-\w+", "[scratch]"),
+    (r"\S*/innerve-world-\w+/work", "[project]"),
     (r"\S*/innerve-world-\w+", "[world]"),
     (r"\b\d{8}-\d{6}-[a-z0-9]+\b", "[session]"),
     (r" \d+\.\d s\b", " [time]"),

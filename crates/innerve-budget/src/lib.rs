@@ -13,6 +13,7 @@ mod store;
 
 pub use fit::{FitOutcome, Fitted, Fitting, Spooled, fit_error};
 pub use limit::Limit;
+pub use preview::saved_in;
 pub use replacement::{ReplacementRecord, ReplacementState};
 pub use store::{MemoryStore, ResultStore, StoreError, StoredContent};
 

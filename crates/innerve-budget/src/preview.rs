@@ -39,6 +39,22 @@ pub(crate) fn is_wrapped(text: &str) -> bool {
     text.len() <= WRAPPER_BYTES && text.starts_with(OPENING) && text.trim_end().ends_with(CLOSING)
 }
 
+/// Where all of a result is that was too large for a conversation: the file that its preview names. `None` for a text that
+/// is no preview.
+///
+/// ```
+/// let text = "<persisted-output>\nOutput too large (29.3KB). All of it is in: /s/toolu_1.txt\n</persisted-output>";
+/// assert_eq!(innerve_budget::saved_in(text), Some("/s/toolu_1.txt"));
+/// assert_eq!(innerve_budget::saved_in("a text of its own"), None);
+/// ```
+///
+/// Whoever writes a text can make it look like a preview: what is in such a file is no more to be trusted than the text.
+pub fn saved_in(text: &str) -> Option<&str> {
+    let second = text.lines().nth(1).filter(|_| is_wrapped(text))?;
+    let (_, path) = second.strip_prefix("Output too large (")?.split_once(" in: ")?;
+    Some(path)
+}
+
 /// The beginning of the text, at most `most` bytes, and whether it is all of it. Ends with a whole line if that keeps at
 /// least half.
 fn preview(text: &str, most: usize) -> (String, bool) {
@@ -74,6 +90,24 @@ fn human_size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_preview_says_where_the_whole_is() {
+        for (kept, limit) in [(50_000, 10_000), (40_000, 10_000), (50_000, 10)] {
+            let text = wrap(
+                &"line\n".repeat(10_000),
+                50_000,
+                kept,
+                Path::new("/a dir in: x/t.txt"),
+                limit,
+            );
+            assert_eq!(saved_in(&text), Some("/a dir in: x/t.txt"), "{text}");
+        }
+        assert_eq!(
+            saved_in("<persisted-output>\nOutput too large (1KB). All of it is in: /x\nand more"),
+            None
+        );
+    }
 
     #[test]
     fn sizes_read_well_and_are_never_rounded_up() {

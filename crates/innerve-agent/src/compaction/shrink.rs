@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use innerve_budget::fit_error;
+use innerve_budget::{fit_error, saved_in};
 use innerve_protocol::{
     ContentBlock, Message, Role, SharedMessage, ToolResult, ToolResultContent, ToolUseId,
 };
@@ -72,9 +72,8 @@ fn clear(result: &mut ToolResult) {
     if !result.content.has_media() && text.len() <= CLEARED.len() {
         return;
     }
-    let saved = text.lines().take(3).find_map(|line| line.split_once("saved to: "));
-    result.content = match saved {
-        Some((_, path)) => format!("{CLEARED} All of it is in {}", path.trim()).into(),
+    result.content = match saved_in(&text) {
+        Some(path) => format!("{CLEARED} All of it is in: {path}").into(),
         None => CLEARED.into(),
     };
 }
@@ -162,6 +161,7 @@ pub(crate) fn shrink(messages: &mut Vec<SharedMessage>, limit: u64) {
 
 #[cfg(test)]
 mod tests {
+    use innerve_budget::{FitOutcome, Fitting, Limit, MemoryStore};
     use innerve_protocol::{ToolUse, validate};
     use serde_json::json;
 
@@ -202,12 +202,22 @@ mod tests {
 
     #[test]
     fn a_cleared_result_still_says_where_it_was_saved() {
-        let mut result = ToolResult::ok(
-            "a".into(),
-            format!("<persisted-output>\nFull output saved to: /x/a.txt\n{}", "x".repeat(500)),
-        );
+        // A wrapper as the pipeline makes it, so that what is written and what is read cannot drift apart.
+        let (id, store) = (ToolUseId::from("a"), MemoryStore::new(1 << 20));
+        let fitting = Fitting {
+            tool: "Bash",
+            tool_use_id: &id,
+            limit: Limit::of_tool(5_000),
+            spooled: None,
+            store: Some(&store),
+        };
+        let fitted = fitting.fit("line\n".repeat(2_000).into());
+        let FitOutcome::Persisted { path, .. } = fitted.outcome else { panic!("{fitted:?}") };
+        let mut result = ToolResult::ok(id.clone(), fitted.content);
         clear(&mut result);
-        assert!(result.content.plain_text().ends_with("/x/a.txt"));
+        let text = result.content.plain_text();
+        assert!(text.starts_with(CLEARED), "{text}");
+        assert!(text.ends_with(&path.display().to_string()), "{text}");
     }
 
     #[test]

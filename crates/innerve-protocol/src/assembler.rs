@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 
 use crate::{
-    BlockKind, ContentBlock, Delta, StopReason, StreamEvent, UnknownBlock, Usage, WireError,
-    WireEvent, text::is_blank,
+    BlockKind, ContentBlock, Delta, StopReason, StreamEvent, ToolUse, UnknownBlock, Usage,
+    WireError, WireEvent, text::is_blank,
 };
 
 /// Folds the wire events of one response into [`StreamEvent`]s (Anthropic Messages API, "streaming").
@@ -374,7 +374,9 @@ fn read_input(pieces: &str, at_start: &Value) -> (Value, Option<String>) {
     let empty = || Value::Object(Map::new());
     let read = if is_blank(pieces) { Ok(at_start.clone()) } else { serde_json::from_str(pieces) };
     match read {
-        Ok(Value::Object(fields)) => (Value::Object(fields), None),
+        Ok(Value::Object(fields)) if !ToolUse::is_too_deep(&fields) => {
+            (Value::Object(fields), None)
+        }
         // "No arguments" is a matter for the tool's schema, not a broken stream.
         Ok(Value::Null) => (empty(), None),
         Ok(other) if is_blank(pieces) => (empty(), Some(other.to_string())),

@@ -229,9 +229,27 @@ impl ContentBlock {
 }
 
 impl ToolUse {
+    /// Values in values that an input may have: what keeps it puts it into values of its own, and readers of JSON take
+    /// 127 in all.
+    const MAX_INPUT_DEPTH: usize = 100;
+
+    /// Whether an input has too many values in values to be kept and read again.
+    pub fn is_too_deep(input: &Map<String, Value>) -> bool {
+        input.values().any(|value| is_deeper(value, Self::MAX_INPUT_DEPTH - 1))
+    }
+
     /// A tool use without further fields.
     pub fn new(id: impl Into<ToolUseId>, name: impl Into<String>, input: Value) -> Self {
         Self { id: id.into(), name: name.into(), input, cache_control: None, extra: Map::new() }
+    }
+}
+
+fn is_deeper(value: &Value, levels: usize) -> bool {
+    let is_deep = |inner: &Value| levels.checked_sub(1).is_none_or(|less| is_deeper(inner, less));
+    match value {
+        Value::Array(items) => levels == 0 || items.iter().any(is_deep),
+        Value::Object(fields) => levels == 0 || fields.values().any(is_deep),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }
 

@@ -287,12 +287,18 @@ fn read_arguments(text: &str) -> Result<Map<String, Value>, Unreadable> {
         return Ok(Map::new());
     }
     match serde_json::from_str(text) {
-        Ok(Value::Object(input)) => Ok(input),
+        Ok(Value::Object(input)) => shallow(input),
         Ok(Value::Null) => Ok(Map::new()),
-        Ok(Value::String(inner)) => serde_json::from_str(&inner).map_err(|_| Unreadable::Other),
+        Ok(Value::String(inner)) => {
+            serde_json::from_str(&inner).map_err(|_| Unreadable::Other).and_then(shallow)
+        }
         Err(error) if error.is_eof() => Err(Unreadable::Prefix),
         Ok(Value::Bool(_) | Value::Number(_) | Value::Array(_)) | Err(_) => Err(Unreadable::Other),
     }
+}
+
+fn shallow(input: Map<String, Value>) -> Result<Map<String, Value>, Unreadable> {
+    if ToolUse::is_too_deep(&input) { Err(Unreadable::Other) } else { Ok(input) }
 }
 
 /// Whether `text` is one whole JSON object.

@@ -186,6 +186,17 @@ fn input_that_is_no_object_is_kept_raw_beside_an_empty_one() {
 }
 
 #[test]
+fn input_that_could_not_be_read_again_from_a_record_is_kept_raw() {
+    for (levels, is_kept) in [(99, true), (100, false), (126, false)] {
+        let raw = format!("{{\"a\":{}{}}}", "[".repeat(levels), "]".repeat(levels));
+        let response = read(&around(tool_use(), &[input(0, &raw)])).unwrap();
+        let (block, invalid_input) = response.blocks.first().unwrap();
+        assert_eq!(invalid_input.is_none(), is_kept, "{levels}");
+        assert_eq!(block.as_tool_use().unwrap().input.get("a").is_some(), is_kept, "{levels}");
+    }
+}
+
+#[test]
 fn thinking_and_its_signature_are_put_together() {
     check_block(
         json!({"type": "thinking", "thinking": "", "signature": ""}),

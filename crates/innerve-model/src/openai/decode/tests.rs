@@ -389,7 +389,8 @@ fn q8_null_and_no_arguments_are_none() {
 
 #[test]
 fn arguments_that_are_no_object_must_be_answered_by_an_error() {
-    for raw in ["{\"a\" 1}", "[1]", "\"text\"", "{}{}"] {
+    let deep = format!("{{\"a\":{}{}}}", "[".repeat(110), "]".repeat(110));
+    for raw in ["{\"a\" 1}", "[1]", "\"text\"", "{}{}", &deep] {
         check(
             &[
                 piece(

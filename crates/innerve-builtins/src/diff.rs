@@ -56,8 +56,12 @@ impl Diff {
     /// Compares two states of a file; bytes that are not text are shown as U+FFFD.
     pub fn between(before: &[u8], after: &[u8]) -> Self {
         let (skipped, before, after) = differing(before, after);
-        let before = Document::new(before.to_vec()).text;
-        let after = Document::new(after.to_vec()).text;
+        let text = |bytes: &[u8]| match skipped {
+            0 => Document::new(bytes.to_vec()).text,
+            // Only the first bytes of a file are a mark that tells its encoding.
+            _ => String::from_utf8_lossy(bytes).into_owned(),
+        };
+        let (before, after) = (text(before), text(after));
         let old: Vec<&str> = before.split_inclusive('\n').collect();
         let new: Vec<&str> = after.split_inclusive('\n').collect();
         // Only the lines between the first and the last difference are compared: most changes are small.
@@ -267,6 +271,19 @@ mod tests {
             (1, 14_996, 10)
         );
         assert!(diff.snippet().contains("15000\tLINE 15000 of"), "{}", diff.snippet());
+    }
+
+    #[test]
+    fn what_looks_like_a_mark_inside_of_a_file_is_none() {
+        for mark in [&b"\xFF\xFE"[..], b"\xFE\xFF", b"\xEF\xBB\xBF"] {
+            let before = [b"1\n2\n3\n4\n5\n6\n", mark, b"7\n8\n9\n10\n11\n"].concat();
+            let after = [b"1\n2\n3\n4\n5\n6\n", mark, b"7\n8\n9\n10\nX\n"].concat();
+            let diff = Diff::between(&before, &after);
+            let shown = String::from_utf8_lossy(mark);
+            let expected =
+                [&format!(" {shown}7"), " 8", " 9", " 10", "-11", "+X"].map(ToOwned::to_owned);
+            assert_eq!(diff.hunks[0].lines, expected, "{mark:?}");
+        }
     }
 
     #[test]

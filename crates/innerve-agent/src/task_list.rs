@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use innerve_tool::port::TaskListStore;
+use innerve_tool::without_reminders;
 use serde_json::Value;
 
 use crate::log::create_private_dir;
@@ -116,7 +117,8 @@ fn open_lines(list: &Value) -> Vec<String> {
             owner => format!(" ({owner})"),
         };
         let (id, status, subject) = (word(task, "id"), word(task, "status"), word(task, "subject"));
-        format!("- #{id} {status}: {subject}{owner}")
+        // Any agent may have written it, after any page that it read.
+        without_reminders(&format!("- #{id} {status}: {subject}{owner}"))
     };
     let mut lines: Vec<String> = open.iter().take(MAX_CARRIED).map(line).collect();
     if let Some(more) = open.len().checked_sub(MAX_CARRIED).filter(|more| *more > 0) {

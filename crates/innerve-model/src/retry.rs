@@ -224,7 +224,7 @@ impl<M: Model> Run<M> {
                 };
                 let notice = RetryNotice {
                     attempt: self.attempt,
-                    max_attempts: self.policy.max_attempts,
+                    max_attempts: self.last_attempt(&error),
                     delay_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
                     class: error.code().to_owned(),
                     message: error.message().to_owned(),
@@ -235,6 +235,18 @@ impl<M: Model> Run<M> {
                 Some((Ok(StreamEvent::Retrying(notice)), self))
             }
         }
+    }
+
+    /// The attempt that will be the last one if it goes on like this.
+    fn last_attempt(&self, error: &ModelError) -> u32 {
+        let left = if error.class() == ErrorClass::ConnectionRefused {
+            (REFUSED_RETRIES + 1).saturating_sub(self.refusals)
+        } else if error.class() == ErrorClass::Stalled {
+            (STALL_RETRIES + 1).saturating_sub(self.stalls)
+        } else {
+            u32::MAX
+        };
+        self.policy.max_attempts.min(self.attempt.saturating_add(left))
     }
 
     /// How long to wait before the next attempt; `None` if there is none.

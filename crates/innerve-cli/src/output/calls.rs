@@ -74,6 +74,22 @@ pub(crate) fn ended(report: &ToolReport, named: bool) -> Vec<String> {
     lines
 }
 
+/// What came of a call of a past session, of which only the text is left; `named` as in [`ended`].
+pub(crate) fn past(tool_use: &ToolUse, text: &str, failed: bool, named: bool) -> Vec<String> {
+    let look = show::of(&tool_use.name);
+    let (mark, shown) = if failed {
+        (format!("{RED}✗{RED:#}"), look.error(text))
+    } else {
+        (format!("{GREEN}✓{GREEN:#}"), look.result(&Value::Null, text))
+    };
+    let name = named.then(|| format!("{}: ", call(&tool_use.name, &tool_use.input)));
+    let name = name.unwrap_or_default();
+    let mut lines = vec![format!("  {mark} {name}{}", headline(&shown.headline, CALL))];
+    let width = if is_persisted(text) { PLACE } else { ROW };
+    lines.extend(below(&shown, width).into_iter().map(|line| format!("    {line}")));
+    lines
+}
+
 /// The rows below a headline.
 fn below(shown: &Shown, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = shown.rows.iter().map(|row| drawn(row, width)).collect();

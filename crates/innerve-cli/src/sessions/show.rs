@@ -1,19 +1,17 @@
 //! `innerve sessions show`: a session for people, in short.
 
+use std::collections::HashMap;
 use std::io::{self, Write as _};
 
 use innerve_agent::{SessionSummary, Transcript};
-use innerve_protocol::{ContentBlock, Message, Role};
+use innerve_protocol::{ContentBlock, Message, Role, ToolUse, ToolUseId};
 use serde_json::{Value, json};
 
 use super::{named, read};
 use crate::args::OneSessionArguments;
 use crate::calendar::date_and_time;
 use crate::exit::{Exit, Failure};
-use crate::output::{BOLD, DIM, RED, broken_pipe_is_success, headline, plain, print_json};
-
-/// Characters of a call or a result that are shown.
-const WIDTH: usize = 100;
+use crate::output::{BOLD, DIM, RED, broken_pipe_is_success, calls as drawn, plain, print_json};
 
 /// Shows a session.
 pub(super) fn show(arguments: &OneSessionArguments) -> Result<Exit, Failure> {
@@ -53,8 +51,11 @@ fn print(summary: &SessionSummary, transcript: &Transcript) -> io::Result<()> {
     if let Some(origin) = &summary.forked_from {
         writeln!(output, "{DIM}begun as a copy of {origin}{DIM:#}")?;
     }
+    let calls = transcript.messages.iter().flat_map(Message::tool_uses);
+    let calls: HashMap<&ToolUseId, &ToolUse> =
+        calls.map(|tool_use| (&tool_use.id, tool_use)).collect();
     for message in &transcript.messages {
-        print_message(&mut output, message)?;
+        print_message(&mut output, message, &calls)?;
     }
     for tool_use in &transcript.interrupted {
         writeln!(output, "\n{RED}{} was running when the session ended{RED:#}", tool_use.name)?;
@@ -62,7 +63,14 @@ fn print(summary: &SessionSummary, transcript: &Transcript) -> io::Result<()> {
     output.flush()
 }
 
-fn print_message(output: &mut impl io::Write, message: &Message) -> io::Result<()> {
+/// Prints a message; `calls` are those of the whole session.
+fn print_message(
+    output: &mut impl io::Write,
+    message: &Message,
+    calls: &HashMap<&ToolUseId, &ToolUse>,
+) -> io::Result<()> {
+    let results = message.content.iter().filter(|block| block.as_tool_result().is_some()).count();
+    let mut after_call = false;
     for block in &message.content {
         match block {
             ContentBlock::Text(text) if message.role == Role::User => {
@@ -70,15 +78,16 @@ fn print_message(output: &mut impl io::Write, message: &Message) -> io::Result<(
             }
             ContentBlock::Text(text) => writeln!(output, "\n{}", plain(text.text.trim()))?,
             ContentBlock::ToolUse(tool_use) => {
-                let input = headline(&tool_use.input.to_string(), WIDTH);
-                writeln!(output, "\n{BOLD}{}{BOLD:#} {DIM}{input}{DIM:#}", plain(&tool_use.name))?;
+                if !after_call {
+                    writeln!(output)?;
+                }
+                writeln!(output, "{}", drawn::started("●", tool_use))?;
             }
             ContentBlock::ToolResult(result) => {
-                let text = headline(&result.content.plain_text(), WIDTH);
-                if result.failed() {
-                    writeln!(output, "  {RED}{text}{RED:#}")?;
-                } else {
-                    writeln!(output, "  {DIM}{text}{DIM:#}")?;
+                let Some(tool_use) = calls.get(&result.tool_use_id) else { continue };
+                let text = result.content.plain_text();
+                for line in drawn::past(tool_use, &text, result.failed(), results > 1) {
+                    writeln!(output, "{line}")?;
                 }
             }
             ContentBlock::Image(_) => writeln!(output, "  {DIM}(an image){DIM:#}")?,
@@ -87,6 +96,7 @@ fn print_message(output: &mut impl io::Write, message: &Message) -> io::Result<(
             | ContentBlock::ToolReference(_)
             | ContentBlock::Unknown(_) => {}
         }
+        after_call = block.as_tool_use().is_some();
     }
     Ok(())
 }

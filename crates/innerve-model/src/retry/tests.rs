@@ -116,6 +116,11 @@ fn a_server_that_is_not_running_is_given_up_soon() {
     let outcome = run((0..6).map(|_| refused()).collect());
     assert_eq!(outcome.error(), Some(ErrorClass::ConnectionRefused));
     assert_eq!((outcome.waits, outcome.left), (vec![500, 1_000, 2_000], 2));
+    let told = outcome.events.iter().filter_map(|event| match event {
+        Ok(StreamEvent::Retrying(notice)) => Some((notice.attempt, notice.max_attempts)),
+        _ => None,
+    });
+    assert_eq!(told.collect::<Vec<_>>(), [(1, 4), (2, 4), (3, 4)]);
     // One that was seen meanwhile is waited for again.
     let mut scripts: Vec<Script> = (0..3).map(|_| refused()).collect();
     scripts.push(vec![fails(ErrorClass::Server)]);

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::fenced;
+use super::{fenced, is_invisible};
 
 /// Pages in one result.
 const MAX_HITS: usize = 10;
@@ -141,18 +141,6 @@ fn one_line(text: &str, max_chars: usize) -> String {
         line.push(letter);
     }
     line
-}
-
-/// Characters that reorder or hide text, or carry some unseen (Unicode, "bidirectional formatting", "zero width", "tags").
-fn is_invisible(letter: char) -> bool {
-    matches!(
-        letter,
-        '\u{200b}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{2069}'
-            | '\u{feff}'
-            | '\u{e0000}'..='\u{e007f}'
-    )
 }
 
 impl Tool for WebSearchTool {

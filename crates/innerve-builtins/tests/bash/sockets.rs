@@ -107,7 +107,7 @@ impl Watching {
 #[tokio::test]
 async fn each_text_message_is_an_event_and_the_end_is_told() {
     let address = friendly(|mut peer| async move {
-        for text in ["one", "two\nlines", "", "\u{1b}[31mred\u{1b}[0m"] {
+        for text in ["one", "two\nlines", "", "\u{1b}[31mr\u{200b}e\u{61c}\u{e0100}d\u{1b}[0m"] {
             peer.send(Message::text(text)).await.unwrap();
         }
         peer.send(Message::Ping(Bytes::from_static(b"?"))).await.unwrap();
@@ -210,7 +210,8 @@ async fn a_connection_that_ends_badly_is_told_as_it_ended() {
     );
 
     let address = friendly(|mut peer| async move {
-        let frame = CloseFrame { code: CloseCode::Policy, reason: "not you".into() };
+        let frame =
+            CloseFrame { code: CloseCode::Policy, reason: "not\n\u{1b}[2J\u{202e}you".into() };
         peer.close(Some(frame)).await.unwrap();
     })
     .await;

@@ -7,6 +7,8 @@ use innerve_tool::port::{OutputSink, SpoolFile, StdStream};
 use tokio::sync::Notify;
 
 use super::super::plain;
+#[cfg(feature = "websocket")]
+use crate::web::is_invisible;
 
 /// Lines in one event; more are a flood, which ends the watch.
 const MAX_BATCH_LINES: usize = 200;
@@ -56,7 +58,7 @@ impl Lines {
             file.write(text.as_bytes());
             file.write(b"\n");
         }
-        let told: String = plain(text.as_bytes()).trim_end().to_owned();
+        let told = visible(text);
         let told = match told.char_indices().nth(MAX_LINE) {
             None => told,
             Some((end, _)) => {
@@ -85,6 +87,13 @@ impl Lines {
             }
         }
     }
+}
+
+/// What a stranger says, without what nobody sees.
+#[cfg(feature = "websocket")]
+pub(super) fn visible(text: &str) -> String {
+    let text: String = plain(text.as_bytes()).chars().filter(|it| !is_invisible(*it)).collect();
+    text.trim_end().to_owned()
 }
 
 impl State {

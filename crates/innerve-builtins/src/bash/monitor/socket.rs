@@ -27,7 +27,7 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
-use super::lines::Lines;
+use super::lines::{Lines, visible};
 use super::watch::{End, MAX_MINUTE_LINES};
 use crate::code;
 use crate::web::{checked_addresses, install_provider};
@@ -305,7 +305,7 @@ fn closed(frame: Option<CloseFrame>) -> End {
     match frame {
         None | Some(CloseFrame { code: CloseCode::Normal | CloseCode::Away, .. }) => End::Closed,
         Some(CloseFrame { code, reason }) => {
-            let reason: String = reason.chars().take(200).collect();
+            let reason = visible(&reason).replace('\n', " ");
             let gap = if reason.is_empty() { "" } else { ": " };
             End::Broken(format!("the server closed the connection with code {code}{gap}{reason}"))
         }

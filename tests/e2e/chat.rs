@@ -194,7 +194,7 @@ fn shift_tab_goes_through_the_modes_and_commands_say_what_holds() {
     terminal.enters("/mode bypassPermissions").sees("--permission-mode bypassPermissions");
     foot(&terminal, "default ·");
     terminal.enters("/permissions").sees("deny").sees("Bash(shutdown *)").sees("settings.json:1");
-    terminal.enters("/tools").sees("Bash").sees("Read");
+    terminal.enters("/tools").sees("Bash").sees("Read").sees("WebSearch");
     terminal.enters("/agents").sees("general-purpose");
     terminal.enters("/mcp").sees("no MCP servers");
     terminal.enters("/cost").sees("0 tokens read");

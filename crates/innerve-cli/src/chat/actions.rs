@@ -115,7 +115,7 @@ impl Talk {
     fn tools(&self) {
         let is_shared = self.env().is_some_and(|env| env.task_list.is_some());
         let list = if is_shared { ListKind::Shared } else { ListKind::Own };
-        for tool in self.workplace.pool_offering(list, None).tools() {
+        for tool in self.workplace.pool_offering(list, Some(self.chosen())).tools() {
             let definition = tool.definition();
             let name = plain(&definition.name);
             note(&described(&name, 14, &definition.description));

@@ -79,6 +79,11 @@ impl Talk {
         &self.chosen.name
     }
 
+    /// Whom the conversation is with.
+    pub(super) fn chosen(&self) -> &Chosen {
+        &self.chosen
+    }
+
     /// Says something to the model.
     pub(super) fn say(&mut self, text: &str) -> Option<Run> {
         self.has_said = true;

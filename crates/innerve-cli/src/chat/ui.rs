@@ -60,8 +60,8 @@ pub(super) struct Ui {
     hint: &'static str,
     /// What Ctrl-O shows in full.
     results: Results,
-    /// The page that shows it, and the place of what it shows.
-    page: Option<(Pager, usize)>,
+    /// The page that covers the conversation, and the place of the result that it shows, if it shows one.
+    page: Option<(Pager, Option<usize>)>,
     waiting: VecDeque<Asked>,
     open: Option<Open>,
     /// When a key was pressed last.

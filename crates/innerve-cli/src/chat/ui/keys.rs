@@ -80,7 +80,7 @@ impl Ui {
     fn expand(&mut self) {
         if let Some(open) = &self.open {
             let title = "What is asked about".to_owned();
-            self.page = Some((Pager::new(title, open.about.clone()), usize::MAX));
+            self.page = Some((Pager::new(title, open.about.clone()), None));
         } else if let Some(last) = self.results.len().checked_sub(1) {
             self.read_result(last);
         } else {
@@ -90,18 +90,17 @@ impl Ui {
 
     fn read_result(&mut self, at: usize) {
         let title = format!("Result {} of {}", at + 1, self.results.len());
-        self.page = Some((Pager::new(title, self.results.lines(at)), at));
+        self.page = Some((Pager::new(title, self.results.lines(at)), Some(at)));
     }
 
     /// Leaves a page, or goes to the result before or after it.
     fn turn(&mut self, turn: Turn) {
         let Some((_, at)) = self.page else { return };
-        let is_of_results = at < self.results.len();
-        match turn {
-            Turn::Close => self.page = None,
-            Turn::Back if is_of_results && at > 0 => self.read_result(at - 1),
-            Turn::On if at + 1 < self.results.len() => self.read_result(at + 1),
-            Turn::Stay | Turn::Back | Turn::On => {}
+        match (turn, at) {
+            (Turn::Close, _) => self.page = None,
+            (Turn::Back, Some(at)) if at > 0 => self.read_result(at - 1),
+            (Turn::On, Some(at)) if at + 1 < self.results.len() => self.read_result(at + 1),
+            (Turn::Stay | Turn::Back | Turn::On, _) => {}
         }
     }
 

@@ -56,7 +56,7 @@ pub(crate) fn ended(report: &ToolReport, named: bool) -> Vec<String> {
             (format!("{GREEN}✓{GREEN:#} {name}{}{time}", headline(&shown.headline, 90)), shown)
         }
         Outcome::Failed => {
-            let shown = look.error(&report.text);
+            let shown = look.error(unwrapped(&report.text));
             (format!("{RED}✗{RED:#} {name}{}{time}", headline(&shown.headline, 110)), shown)
         }
         Outcome::Refused(reason) => {
@@ -78,7 +78,7 @@ pub(crate) fn ended(report: &ToolReport, named: bool) -> Vec<String> {
 pub(crate) fn past(tool_use: &ToolUse, text: &str, failed: bool, named: bool) -> Vec<String> {
     let look = show::of(&tool_use.name);
     let (mark, shown) = if failed {
-        (format!("{RED}✗{RED:#}"), look.error(text))
+        (format!("{RED}✗{RED:#}"), look.error(unwrapped(text)))
     } else {
         (format!("{GREEN}✓{GREEN:#}"), look.result(&Value::Null, text))
     };
@@ -88,6 +88,12 @@ pub(crate) fn past(tool_use: &ToolUse, text: &str, failed: bool, named: bool) ->
     let width = if is_persisted(text) { PLACE } else { ROW };
     lines.extend(below(&shown, width).into_iter().map(|line| format!("    {line}")));
     lines
+}
+
+/// An error without the tags that tell a model that it has called a tool wrongly.
+fn unwrapped(text: &str) -> &str {
+    let inner = text.strip_prefix("<tool_use_error>");
+    inner.and_then(|inner| inner.strip_suffix("</tool_use_error>")).unwrap_or(text)
 }
 
 /// The rows below a headline.
@@ -160,6 +166,11 @@ mod tests {
         check(
             &ended(&report("Bash", Outcome::Failed, "Exit code 2\nno"), true),
             &["  ✗ Bash make: Exit code 2 1.2 s", "    no"],
+        );
+        let wrong = "<tool_use_error>`a` has not been read yet</tool_use_error>";
+        check(
+            &ended(&report("Edit", Outcome::Failed, wrong), false),
+            &["  ✗ `a` has not been read yet 1.2 s"],
         );
         check(
             &ended(&report("Bash", Outcome::Interrupted, ""), true),

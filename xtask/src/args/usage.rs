@@ -13,6 +13,8 @@ Verbs:
                           builds the program, runs all tests, then the doctests
   fuzz bash --seconds N [--seed S]
                           random commands: the analyzer's word against what bash does
+  fuzz kill --kills N [--seed S]
+                          sessions that are killed at random moments and resumed
   bench [SUBJECT]… [--json FILE] [--against REV]
                           what innerve costs, each figure with its bound
   package                 packs every crate, builds it from the packed file, and has another program use one
@@ -159,7 +161,7 @@ Builds the program for this machine, optimized and stripped, and packs it into t
 Usage: cargo xtask dist
 
 The archive `innerve-VERSION-TARGET.tar.gz` holds the program, completions for bash, fish and zsh, the manual page, the
-changelog, the licences, and a table of all crates in the program with theirs; beside it stands its SHA-256 checksum.
+README, the changelog, the licences, and a table of all crates in the program with theirs; beside it stands its SHA-256 checksum.
 
 Example:
   cargo xtask dist";

@@ -10,8 +10,11 @@ mod subject;
 mod turns;
 mod wire;
 
+use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -120,6 +123,24 @@ fn example(shell: &Shell, package: &str, example: &str) -> Result<Vec<Figure>> {
     figure::from_json(&serde_json::from_str::<Value>(&text)?)
 }
 
+/// How variables begin by which people tell agents their keys, servers and wishes.
+const OF_AGENTS: [&str; 7] =
+    ["ANTHROPIC_", "CODEX_", "GEMINI_", "GOOGLE_", "INNERVE_", "OPENAI_", "OPENCODE_"];
+
+/// Keeps what whoever measures has set for their own agents from one that is measured.
+fn without_wishes(command: &mut Command) {
+    for name in wishes(env::vars_os().map(|(name, _)| name)) {
+        command.env_remove(name);
+    }
+}
+
+fn wishes(names: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
+    names.filter(|name| {
+        let name = name.to_string_lossy();
+        OF_AGENTS.iter().any(|beginning| name.starts_with(beginning))
+    })
+}
+
 fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
@@ -127,6 +148,13 @@ fn millis(time: Duration) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_and_wishes_of_whoever_measures_are_left_out() {
+        let names = ["PATH", "ANTHROPIC_AUTH_TOKEN", "OPENAI_BASE_URL", "INNERVE_MODEL", "HOME"];
+        let left_out: Vec<OsString> = wishes(names.into_iter().map(OsString::from)).collect();
+        assert_eq!(left_out, ["ANTHROPIC_AUTH_TOKEN", "OPENAI_BASE_URL", "INNERVE_MODEL"]);
+    }
 
     #[test]
     fn what_two_subjects_need_is_measured_once() {

@@ -11,7 +11,7 @@ use xshell::Shell;
 
 use super::server::{Seen, Server};
 use super::wire::Wire;
-use super::{Figure, Measured, millis};
+use super::{Figure, Measured, millis, without_wishes};
 use crate::Result;
 use crate::workspace::Workspace;
 
@@ -132,14 +132,13 @@ fn play(
         ("OPENAI_API_KEY", "OPENAI_BASE_URL")
     };
     let mut command = Command::new(program);
+    without_wishes(&mut command);
     command
         .args(["run", "Read the notes.", "--output", "json", "--model", "claude-sonnet-4-5"])
         .current_dir(&project)
         .env("HOME", place)
         .env("XDG_STATE_HOME", place.join("state"))
         .env("XDG_CONFIG_HOME", place.join("config"))
-        .env_remove("ANTHROPIC_API_KEY")
-        .env_remove("ANTHROPIC_BASE_URL")
         .env(key, "none")
         .env(address, server.address())
         .stdin(Stdio::null())

@@ -9,6 +9,7 @@ use std::process::Command;
 use serde_json::json;
 
 use crate::Result;
+use crate::bench::without_wishes;
 
 /// What every agent is asked to do; the model does not listen.
 const PROMPT: &str = "Do what the script says.";
@@ -54,6 +55,7 @@ impl Agent {
     /// The program, set up below `home`, with leave to run every command, for a model at `address`.
     pub(super) fn command(self, program: &Path, home: &Path, address: &str) -> Result<Command> {
         let mut command = Command::new(program);
+        without_wishes(&mut command);
         command.env("HOME", home);
         for (variable, folder) in [
             ("XDG_CONFIG_HOME", "config"),

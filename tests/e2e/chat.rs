@@ -253,6 +253,7 @@ fn a_conversation_is_left_resumed_and_undone() {
     terminal.enters("what was before?").sees("Nothing before.");
     terminal.rests();
     assert_eq!(model.request(3).messages.len(), 1);
+    assert_eq!(model.request(3).last_words(), "what was before?", "it knows of no changes");
     terminal.enters("/resume").sees("change it").sees("/resume ID");
     let logs = world.find("log.jsonl");
     let first = logs
@@ -264,6 +265,35 @@ fn a_conversation_is_left_resumed_and_undone() {
     terminal.enters("what did you change?").sees("Yes, a.txt.");
     terminal.rests();
     assert!(model.request(4).messages.len() > 5);
+    assert!(model.request(4).last_words().contains("undid them"), "it was told once it is back");
+    terminal.enters("/exit");
+    assert_eq!(terminal.ends(), 0, "{terminal}");
+}
+
+#[test]
+fn what_others_added_to_a_text_is_not_shown_as_a_persons_own() {
+    let world = World::new();
+    let write = json!({ "file_path": "a.txt", "content": "new\n" });
+    let model = world.model(
+        Wire::Anthropic,
+        [reply().uses("Write", write), reply().text("Made."), reply().text("I see.")],
+    );
+    let mut terminal =
+        world.innerve(["--permission-mode", "acceptEdits"]).model(&model).at_terminal();
+    terminal.sees("> ").enters("make it").sees("Made.");
+    terminal.rests();
+    terminal.enters("/undo yes").sees("1 of 1 files changed");
+    terminal.enters("and now?").sees("I see.");
+    terminal.rests();
+    assert!(model.request(2).last_words().contains("undid"));
+    terminal.enters("/exit");
+    assert_eq!(terminal.ends(), 0, "{terminal}");
+
+    let shown = world.innerve(["sessions", "show"]).run();
+    assert!(shown.stdout().contains("> and now?\n\n[The user looked"), "{shown}");
+    let mut terminal = world.innerve(["--continue"]).model(&model).at_terminal();
+    let view = terminal.shows("where it was", |view| view.contains("I see."));
+    assert!(view.contains("> and now?") && !view.contains("undid"), "{view}");
     terminal.enters("/exit");
     assert_eq!(terminal.ends(), 0, "{terminal}");
 }

@@ -59,7 +59,7 @@ pub(crate) async fn chat(mut arguments: SessionArguments) -> Result<Exit, Failur
         warn(warning);
     }
     let past = resumed(&workplace, &arguments)?;
-    let said = past.as_ref().map(|past| past.transcript().messages.clone()).unwrap_or_default();
+    let said = past.as_ref().map(|past| past.transcript().clone()).unwrap_or_default();
     // A chat is long, is gone on with, and has somebody who watches the list.
     arguments.list.task_list.get_or_insert(ListKind::Shared);
     if !draws() {

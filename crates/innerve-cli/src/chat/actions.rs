@@ -1,9 +1,9 @@
 //! What the slash commands do.
 
-use innerve_agent::Run;
+use innerve_agent::{Run, Transcript};
 use innerve_permission::PermissionMode;
 use innerve_pipeline::PolicySource as _;
-use innerve_protocol::{ContentBlock, Message, Role};
+use innerve_protocol::{ContentBlock, Role};
 
 use super::commands::{Action, COMMANDS, KEYS};
 use super::screen::Screen;
@@ -212,9 +212,9 @@ impl Talk {
 }
 
 /// Shows the last exchange of a conversation, so that a person knows where they were.
-pub(super) fn recall(messages: &[Message]) {
+pub(super) fn recall(past: &Transcript) {
     let said = |role: Role| {
-        let mut own = messages.iter().rev().filter(|message| message.role == role);
+        let mut own = past.messages.iter().rev().filter(|message| message.role == role);
         own.find_map(|message| message.content.iter().rev().find_map(ContentBlock::as_text))
     };
     let cut = |text: &str| {
@@ -222,11 +222,14 @@ pub(super) fn recall(messages: &[Message]) {
         let left = text.lines().count().saturating_sub(MAX_RECALLED);
         let mut lines: Vec<String> = text.lines().take(MAX_RECALLED).map(str::to_owned).collect();
         if left > 0 {
-            lines.push(format!("{DIM}… {left} more lines{DIM:#}"));
+            let word = if left == 1 { "line" } else { "lines" };
+            lines.push(format!("{DIM}… {left} more {word}{DIM:#}"));
         }
         lines.join("\n")
     };
-    if let Some(text) = said(Role::User) {
+    // Messages hold what others added, too: that something was undone, a reminder.
+    let own = past.words.last().map(String::as_str);
+    if let Some(text) = own.or_else(|| said(Role::User)) {
         note(&format!("{BOLD}> {}{BOLD:#}", cut(text)));
     }
     if let Some(text) = said(Role::Assistant) {

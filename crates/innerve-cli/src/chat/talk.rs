@@ -1,12 +1,12 @@
 //! The conversation that a chat is in, and how it is left for another one.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use innerve_agent::{Agent, PastSession, Run, SessionEnv};
+use innerve_agent::{Agent, PastSession, Run, SessionEnv, Transcript};
 use innerve_permission::PermissionMode;
 use innerve_pipeline::PolicySource as _;
-use innerve_protocol::{ContentBlock, Message};
+use innerve_protocol::ContentBlock;
 
 use crate::args::SessionArguments;
 use crate::exit::Failure;
@@ -24,8 +24,8 @@ pub(super) struct Talk {
     pub(super) reload: Option<Reload>,
     /// The mode of the conversation that was left: who had a plan made first, wants that in the next one too.
     mode: Option<PermissionMode>,
-    /// What the model is told with the next text.
-    notes: Vec<ContentBlock>,
+    /// What the model is told with the next text, and the folder of the session that this is about.
+    notes: Vec<(PathBuf, ContentBlock)>,
     has_said: bool,
 }
 
@@ -87,8 +87,10 @@ impl Talk {
     /// Says something to the model.
     pub(super) fn say(&mut self, text: &str) -> Option<Run> {
         self.has_said = true;
-        let notes = std::mem::take(&mut self.notes);
         let agent = self.agent.as_ref()?;
+        let here = &agent.env().folder;
+        let own = self.notes.extract_if(.., |(folder, _)| folder == here);
+        let notes = own.map(|(_, note)| note).collect();
         Some(agent.run_with(vec![ContentBlock::text(text)], notes))
     }
 
@@ -102,9 +104,11 @@ impl Talk {
         Some(self.agent.as_ref()?.compact(keep))
     }
 
-    /// Has the model told this with the next text.
+    /// Has the model told this with the next text of this session.
     pub(super) fn note(&mut self, text: String) {
-        self.notes.push(ContentBlock::text(text));
+        if let Some(folder) = self.folder().map(Path::to_path_buf) {
+            self.notes.push((folder, ContentBlock::text(text)));
+        }
     }
 
     /// Looks whether settings have changed.
@@ -121,16 +125,16 @@ impl Talk {
     }
 
     /// Leaves this conversation for an earlier one, and gives what was said in that.
-    pub(super) async fn resume(&mut self, id: &str) -> Result<Vec<Message>, Failure> {
+    pub(super) async fn resume(&mut self, id: &str) -> Result<Transcript, Failure> {
         let folder = sessions::find(&self.workplace.sessions, id)?;
         if self.env().is_some_and(|env| env.folder == folder) {
             return Err(Failure::usage("that is the session that you are in"));
         }
         let past = sessions::take(&folder)?;
-        let messages = past.transcript().messages.clone();
+        let transcript = past.transcript().clone();
         self.leave("resume").await;
         self.open(Some(past))?;
-        Ok(messages)
+        Ok(transcript)
     }
 
     /// Goes on with another model.

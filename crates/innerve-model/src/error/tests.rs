@@ -123,8 +123,8 @@ fn codes_are_these_and_no_others() {
     let codes: Vec<&str> = ErrorClass::ALL.iter().map(|class| class.code()).collect();
     assert_eq!(
         codes.join(" "),
-        "overflow rate_limit overloaded server timeout stream_stalled transport certificate auth billing invalid \
-         not_found media stream_truncated malformed cancelled replay"
+        "overflow rate_limit overloaded server timeout stream_stalled connection_refused transport certificate auth billing \
+         invalid not_found media stream_truncated malformed cancelled replay"
     );
     assert_eq!(
         ErrorClass::Replay as usize + 1,

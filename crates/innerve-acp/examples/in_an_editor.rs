@@ -108,8 +108,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
                 if message.get("id") == Some(&json!(id)) {
                     let said = |name| message.pointer(&format!("/result/{name}"));
                     session = said("sessionId").cloned().unwrap_or(session);
-                    let what =
-                        said("agentInfo/name").or(said("stopReason")).or(said("modes/currentModeId"));
+                    let what = said("agentInfo/name")
+                        .or(said("stopReason"))
+                        .or(said("modes/currentModeId"));
                     writeln!(io::stdout(), "agent   {}", what.unwrap_or_default())?;
                     break;
                 }

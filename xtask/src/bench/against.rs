@@ -117,8 +117,9 @@ mod tests {
         for text in ["one", "two"] {
             shell.write_file("a.txt", text).unwrap();
             cmd!(shell, "git add .").run().unwrap();
-            let name = ["-c", "user.name=n", "-c", "user.email=e@example.com"];
-            cmd!(shell, "git {name...} commit --quiet --message {text}").run().unwrap();
+            let own = ["user.name=n", "user.email=e@example.com", "commit.gpgsign=false"];
+            let own = own.into_iter().flat_map(|setting| ["-c", setting]);
+            cmd!(shell, "git {own...} commit --quiet --message {text}").run().unwrap();
             commits.push(commit(&shell, "HEAD").unwrap());
         }
         assert!(commit(&shell, "HEAD~9").is_err());

@@ -18,6 +18,10 @@ impl Scratch {
         cmd!(shell, "git init --quiet --template=").run().unwrap();
         cmd!(shell, "git config user.name n").run().unwrap();
         cmd!(shell, "git config user.email e@example.com").run().unwrap();
+        // Nor is anybody asked for the key that they sign with.
+        for what in ["commit.gpgsign", "tag.gpgsign"] {
+            cmd!(shell, "git config {what} false").run().unwrap();
+        }
         let member = |name: &str, rest: &str| {
             let text = format!(
                 "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n{rest}"

@@ -291,6 +291,8 @@ fn what_others_added_to_a_text_is_not_shown_as_a_persons_own() {
 
     let shown = world.innerve(["sessions", "show"]).run();
     assert!(shown.stdout().contains("> and now?\n\n[The user looked"), "{shown}");
+    let exported = world.innerve(["sessions", "export"]).run();
+    assert!(exported.stdout().contains("and now?\n\n> [The user looked"), "{exported}");
     let mut terminal = world.innerve(["--continue"]).model(&model).at_terminal();
     let view = terminal.shows("where it was", |view| view.contains("I see."));
     assert!(view.contains("> and now?") && !view.contains("undid"), "{view}");

@@ -169,3 +169,10 @@ fn read(folder: &Path) -> Result<Transcript, Failure> {
     }
     Ok(transcript)
 }
+
+/// Whether a person wrote this text of a message; others add to it, such as that something was undone. Where nothing is
+/// known of a person's words, as in a sub-agent's session, all of it counts.
+fn is_own(transcript: &Transcript, text: &str) -> bool {
+    let words = &transcript.words;
+    words.is_empty() || words.iter().any(|words| words.contains(text.trim()))
+}

@@ -5,10 +5,10 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use innerve_agent::{SessionSummary, Transcript};
-use innerve_protocol::{ContentBlock, Message, Role};
+use innerve_protocol::{ContentBlock, Role};
 use serde_json::{Value, json};
 
-use super::{named, read, show};
+use super::{is_own, named, read, show};
 use crate::calendar::date_and_time;
 use crate::exit::{Exit, Failure};
 use crate::output::{broken_pipe_is_success, print_json, warn};
@@ -69,16 +69,16 @@ fn markdown(summary: &SessionSummary, transcript: &Transcript, folder: &Path) ->
         date_and_time(summary.last_used)
     )?;
     writeln!(output, "- turns: {}", summary.turns)?;
-    write_messages(&mut output, &transcript.messages)?;
+    write_messages(&mut output, transcript)?;
     for (id, transcript) in agents(folder) {
         writeln!(output, "\n# Sub-agent {id}")?;
-        write_messages(&mut output, &transcript.messages)?;
+        write_messages(&mut output, &transcript)?;
     }
     output.flush()
 }
 
-fn write_messages(output: &mut impl io::Write, messages: &[Message]) -> io::Result<()> {
-    for message in messages {
+fn write_messages(output: &mut impl io::Write, transcript: &Transcript) -> io::Result<()> {
+    for message in &transcript.messages {
         let mut author = match message.role {
             Role::User => Some("User"),
             Role::Assistant => Some("Assistant"),
@@ -86,6 +86,14 @@ fn write_messages(output: &mut impl io::Write, messages: &[Message]) -> io::Resu
         };
         for block in &message.content {
             match block {
+                ContentBlock::Text(text)
+                    if message.role == Role::User && !is_own(transcript, &text.text) =>
+                {
+                    writeln!(output)?;
+                    for line in text.text.trim_end().lines() {
+                        writeln!(output, "> {line}")?;
+                    }
+                }
                 ContentBlock::Text(text) => {
                     if let Some(author) = author.take() {
                         writeln!(output, "\n## {author}")?;

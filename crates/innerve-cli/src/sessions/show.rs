@@ -7,7 +7,7 @@ use innerve_agent::{SessionSummary, Transcript};
 use innerve_protocol::{ContentBlock, Message, Role, ToolUse, ToolUseId};
 use serde_json::{Value, json};
 
-use super::{named, read};
+use super::{is_own, named, read};
 use crate::args::OneSessionArguments;
 use crate::calendar::date_and_time;
 use crate::exit::{Exit, Failure};
@@ -55,7 +55,7 @@ fn print(summary: &SessionSummary, transcript: &Transcript) -> io::Result<()> {
     let calls: HashMap<&ToolUseId, &ToolUse> =
         calls.map(|tool_use| (&tool_use.id, tool_use)).collect();
     for message in &transcript.messages {
-        print_message(&mut output, message, &transcript.words, &calls)?;
+        print_message(&mut output, message, transcript, &calls)?;
     }
     for tool_use in &transcript.interrupted {
         writeln!(output, "\n{RED}{} was running when the session ended{RED:#}", tool_use.name)?;
@@ -63,11 +63,11 @@ fn print(summary: &SessionSummary, transcript: &Transcript) -> io::Result<()> {
     output.flush()
 }
 
-/// Prints a message; `words` are what a person wrote in the whole session, `calls` all its calls.
+/// Prints a message of a session; `calls` are all that it has.
 fn print_message(
     output: &mut impl io::Write,
     message: &Message,
-    words: &[String],
+    transcript: &Transcript,
     calls: &HashMap<&ToolUseId, &ToolUse>,
 ) -> io::Result<()> {
     let results = message.content.iter().filter(|block| block.as_tool_result().is_some()).count();
@@ -76,7 +76,7 @@ fn print_message(
         match block {
             ContentBlock::Text(text) if message.role == Role::User => {
                 let text = text.text.trim();
-                if words.is_empty() || words.iter().any(|words| words.contains(text)) {
+                if is_own(transcript, text) {
                     writeln!(output, "\n{BOLD}> {}{BOLD:#}", plain(text))?;
                 } else {
                     // What others added, such as that something was undone.

@@ -175,6 +175,22 @@ fn every_page_has_commands_and_the_contents_name_it() {
     }
 }
 
+/// The first block of Rust in a page, without the lines that are compiled and not shown.
+fn rust(page: &str) -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let text = fs::read_to_string(root.join(page)).unwrap();
+    let lines = text.lines().skip_while(|line| !line.starts_with("```rust")).skip(1);
+    let lines = lines.take_while(|line| *line != "```");
+    lines.filter(|line| !line.starts_with("# ")).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_example_in_the_readme_is_the_one_that_is_compiled() {
+    let shown = rust("README.md");
+    assert!(shown.len() > 10);
+    assert_eq!(shown, rust("crates/innerve-permission/README.md"));
+}
+
 #[test]
 fn a_page_that_says_something_else_is_found() {
     let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<String>>();

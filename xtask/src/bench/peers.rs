@@ -141,12 +141,13 @@ impl Bench {
         fs::write(project.join("notes.txt"), "a small file\n")?;
         let server = Server::start(script)?;
         let words = self.place.join("words.txt");
+        // One file with one place in it: neither of the two writes over the other.
+        let (stdout, stderr) = {
+            let file = File::create(&words)?;
+            (file.try_clone()?, file)
+        };
         let mut command = self.agent.command(&self.program, &home, server.address())?;
-        command
-            .current_dir(&project)
-            .stdin(Stdio::null())
-            .stdout(File::create(&words)?)
-            .stderr(File::options().append(true).open(&words)?);
+        command.current_dir(&project).stdin(Stdio::null()).stdout(stdout).stderr(stderr);
         let begun = Instant::now();
         let mut child = command.spawn()?;
         let watch = Watch::start(child.id());

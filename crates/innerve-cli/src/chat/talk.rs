@@ -139,10 +139,10 @@ impl Talk {
 
     /// Goes on with another model.
     pub(super) async fn switch_model(&mut self, name: &str) -> Result<(), Failure> {
+        name.clone_into(&mut self.chosen.name);
         let Some(folder) = self.env().map(|env| env.folder.clone()) else {
             return self.open(None);
         };
-        name.clone_into(&mut self.chosen.name);
         self.leave("other").await;
         self.open(Some(sessions::take(&folder)?))
     }

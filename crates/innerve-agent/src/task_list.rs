@@ -78,6 +78,10 @@ fn file_in(folder: &Path) -> PathBuf {
 }
 
 fn read(path: &Path) -> io::Result<Value> {
+    // A pipe would be waited for without end.
+    if path.metadata().is_ok_and(|it| !it.is_file()) {
+        return Err(named(path, &io::Error::other("it is no file")));
+    }
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Value::Null),

@@ -63,7 +63,7 @@ fn change<T>(
             }
         }
     });
-    kept.map_err(|error| ToolError::io("the list of tasks cannot be kept", &error))?;
+    kept.map_err(|error| ToolError::io("the list of tasks cannot be read or kept", &error))?;
     outcome.unwrap_or_else(|| Err(ToolError::invalid("the list of tasks was not handed over")))
 }
 

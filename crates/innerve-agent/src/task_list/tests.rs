@@ -60,6 +60,16 @@ fn i9_a_list_that_cannot_be_read_is_left_alone() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("tasks.json");
+    assert!(std::process::Command::new("mkfifo").arg(pipe).status().unwrap().success());
+    let refused = TaskListFile::new(folder.path()).change(&mut |_| Some(json!(1)));
+    assert!(refused.unwrap_err().to_string().ends_with("tasks.json: it is no file"));
+}
+
 #[test]
 fn a_change_that_cannot_be_kept_has_not_happened() {
     let folder = tempfile::tempdir().unwrap();

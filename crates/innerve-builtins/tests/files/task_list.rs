@@ -345,7 +345,7 @@ async fn i9_a_list_that_cannot_be_kept_or_read_is_as_it_was() {
     let tools = Tools::with(&["a"]).await;
     *tools.kept.is_full.lock().unwrap() = true;
     let refused = tools.refused("1", json!({ "status": "completed" })).await;
-    assert_eq!(refused, "the list of tasks cannot be kept: no space");
+    assert_eq!(refused, "the list of tasks cannot be read or kept: no space");
     assert_eq!(tools.rows().await, "#1 [pending] a");
     *tools.kept.is_full.lock().unwrap() = false;
     for odd in [

@@ -145,7 +145,8 @@ impl Tool for WriteTool {
 
     fn render(&self, output: &WriteOutput) -> ToolResultContent {
         let done = if output.created { "Created" } else { "Updated" };
-        format!("{done} `{}` ({} lines).", output.file_path.display(), output.lines).into()
+        let lines = if output.lines == 1 { "line" } else { "lines" };
+        format!("{done} `{}` ({} {lines}).", output.file_path.display(), output.lines).into()
     }
 
     async fn validate(&self, input: &WriteInput, context: &CallContext) -> Result<(), ToolError> {

@@ -7,6 +7,7 @@ mod script;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -147,7 +148,8 @@ impl Bench {
             (file.try_clone()?, file)
         };
         let mut command = self.agent.command(&self.program, &home, server.address())?;
-        command.current_dir(&project).stdin(Stdio::null()).stdout(stdout).stderr(stderr);
+        command.current_dir(&project).process_group(0);
+        command.stdin(Stdio::null()).stdout(stdout).stderr(stderr);
         let begun = Instant::now();
         let mut child = command.spawn()?;
         let watch = Watch::start(child.id());
@@ -184,7 +186,9 @@ fn wait(child: &mut Child) -> Result<Option<std::process::ExitStatus>> {
         }
         thread::sleep(Duration::from_millis(5));
     }
-    child.kill()?;
+    // With all that it has started.
+    let group = format!("-{}", child.id());
+    Command::new("kill").args(["-KILL", "--", &group]).status()?;
     child.wait()?;
     Ok(None)
 }

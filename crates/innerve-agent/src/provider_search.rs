@@ -181,6 +181,13 @@ impl ProviderSearcher {
                 let text = format!("`{}` refused to search for this", self.name);
                 Err(Problem::Failed(ToolError::new(code::FAILED, text)))
             }
+            None if *reason == StopReason::PauseTurn => {
+                let text = format!(
+                    "`{}` was still looking and found nothing yet; search for less at once",
+                    self.name
+                );
+                Err(Problem::Failed(ToolError::new(code::FAILED, text)))
+            }
             None => Err(Problem::Unsearched),
         }
     }

@@ -7,7 +7,9 @@ use innerve_permission::facts::{self, Place};
 use innerve_permission::{CallFacts, Preview};
 use innerve_protocol::ToolResultContent;
 use innerve_tool::port::TaskListStore;
-use innerve_tool::{CallContext, InterruptBehavior, Tool, ToolError, ToolOutput};
+use innerve_tool::{
+    CallContext, InterruptBehavior, Tool, ToolError, ToolOutput, without_reminders,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -105,7 +107,8 @@ impl Tool for TaskGetTool {
         if !task.description.trim().is_empty() {
             lines.push(format!("\n{}", task.description.trim()));
         }
-        lines.join("\n").into()
+        // A sub-agent may have written it.
+        without_reminders(&lines.join("\n")).into()
     }
 
     fn facts(&self, input: &Value, _context: &CallContext, place: Place<'_>) -> CallFacts {

@@ -7,7 +7,9 @@ use innerve_permission::facts::{self, Place};
 use innerve_permission::{CallFacts, Preview};
 use innerve_protocol::ToolResultContent;
 use innerve_tool::port::TaskListStore;
-use innerve_tool::{CallContext, InterruptBehavior, Tool, ToolError, ToolOutput};
+use innerve_tool::{
+    CallContext, InterruptBehavior, Tool, ToolError, ToolOutput, without_reminders,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -117,7 +119,9 @@ impl Tool for TaskListTool {
         if output.tasks.is_empty() {
             return "The list has no tasks.".into();
         }
-        output.tasks.iter().map(TaskRow::line).collect::<Vec<_>>().join("\n").into()
+        // Sub-agents have written some of it.
+        without_reminders(&output.tasks.iter().map(TaskRow::line).collect::<Vec<_>>().join("\n"))
+            .into()
     }
 
     fn facts(&self, input: &Value, _context: &CallContext, place: Place<'_>) -> CallFacts {

@@ -113,8 +113,9 @@ fn hosts(given: Option<&[String]>) -> Vec<String> {
     given.unwrap_or_default().iter().map(|host| host.trim().to_ascii_lowercase()).collect()
 }
 
-/// Whether a host is one of these or lies below one.
+/// Whether a host is one of these or lies below one; `a.example.` is `a.example` (RFC 1034, 3.1).
 fn covers(domains: &[String], host: &str) -> bool {
+    let host = host.strip_suffix('.').unwrap_or(host);
     domains.iter().any(|domain| {
         host.strip_suffix(domain.as_str())
             .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))

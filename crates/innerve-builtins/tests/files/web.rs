@@ -390,7 +390,18 @@ async fn a_search_asks_the_configured_server() {
     assert!(text.contains("docs.example.com") && !text.contains("evil"), "{text}");
     assert!(server.seen.lock().unwrap().last().unwrap().contains("site%3Aexample.com"));
     let blocked = json!({ "query": "ab", "blocked_domains": ["evil.example"] });
-    assert!(!bench.call(&tool, blocked).await.unwrap().contains("evil"));
+    assert!(!bench.call(&tool, blocked.clone()).await.unwrap().contains("evil"));
+    let hit = |url: &str| SearchHit {
+        title: "A page".to_owned(),
+        url: url.to_owned(),
+        snippet: String::new(),
+    };
+    let engine = Engine(Some(vec![hit("https://evil.example./a"), hit("https://b.evil.example/")]));
+    let other = WebSearchTool::new(Arc::new(engine));
+    assert!(
+        !bench.call(&other, blocked).await.unwrap().contains("evil"),
+        "a dot more or a name below"
+    );
     let none = json!({ "query": "ab", "allowed_domains": ["nowhere.example"] });
     assert!(bench.call(&tool, none).await.unwrap().starts_with("No pages were found"));
 }

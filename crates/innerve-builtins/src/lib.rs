@@ -73,6 +73,7 @@ mod paths;
     feature = "question",
     feature = "task-list",
     feature = "todo",
+    feature = "websocket",
     feature = "worktree"
 ))]
 mod schema;

@@ -5,7 +5,12 @@ use serde_json::{Value, json};
 
 /// Leaves out what describes an object and its fields, where their names say enough.
 #[cfg_attr(
-    not(any(feature = "multi-edit", feature = "question", feature = "todo")),
+    not(any(
+        feature = "multi-edit",
+        feature = "question",
+        feature = "todo",
+        feature = "websocket"
+    )),
     expect(dead_code, reason = "for nested objects")
 )]
 pub(crate) fn undescribed(schema: &mut Schema) {

@@ -59,7 +59,7 @@ pub(crate) enum Action {
     Agent(AgentAction),
 }
 
-/// The kind of an [`Action`], as `type` names it.
+/// What kind of work a hook is, as `type` names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ActionKind {

@@ -5,7 +5,8 @@
 //! sessions run; when the pipe ends it asks their processes to end, and two seconds later forces them.
 //!
 //! What is reached: every process of a session that a command began in, whether the command has ended or not. What has
-//! made a session of its own (`setsid`, a daemon) was told to outlive its starter, and does.
+//! made a session of its own (`setsid`, a daemon) was told to outlive its starter, and does. What is not: a command that
+//! had begun when this program was killed and that the shell had not been told of yet, a matter of microseconds.
 
 use std::collections::BTreeSet;
 use std::fmt;

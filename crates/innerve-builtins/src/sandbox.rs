@@ -85,7 +85,7 @@ impl Mechanism {
         profile: &SandboxProfile,
         request: ProcessRequest,
     ) -> io::Result<ProcessRequest> {
-        let ProcessRequest { program, args: own, cwd, env, env_remove } = request;
+        let ProcessRequest { program, args: own, cwd, env, env_remove, tool_use } = request;
         let program =
             program.into_os_string().into_string().map_err(|_| not_text("the program"))?;
         let (wrapper, mut args) = match self {
@@ -99,7 +99,7 @@ impl Mechanism {
         args.push("--".to_owned());
         args.push(program);
         args.extend(own);
-        Ok(ProcessRequest { program: wrapper, args, cwd, env, env_remove })
+        Ok(ProcessRequest { program: wrapper, args, cwd, env, env_remove, tool_use })
     }
 
     /// Runs a command that does nothing.
@@ -110,6 +110,7 @@ impl Mechanism {
             cwd: "/".into(),
             env: Vec::new(),
             env_remove: Vec::new(),
+            tool_use: None,
         };
         let request =
             self.wrap(&SandboxProfile::default(), request).map_err(|error| error.to_string())?;

@@ -125,6 +125,7 @@ impl BashTool {
             cwd: cwd.to_owned(),
             env,
             env_remove: environment::removed(),
+            tool_use: Some(context.tool_use_id.clone()),
         };
         match &self.confinement {
             Some(confinement) => confinement.confine(request, tool, call, &context.typed()),

@@ -136,6 +136,7 @@ impl BashTool {
             cwd: context.cwd.clone(),
             env: environment::set(&context.cwd),
             env_remove: environment::removed(),
+            tool_use: None,
         };
         let output = Arc::new(Collected::default());
         let sink: Arc<dyn OutputSink> = Arc::<Collected>::clone(&output);

@@ -51,6 +51,7 @@ impl Git {
                 .to_vec(),
             // They would lead to another repository, or make git run programs.
             env_remove: ["GIT_*"].map(str::to_owned).to_vec(),
+            tool_use: None,
         };
         let output = Arc::new(Collected::default());
         let what = "git cannot be started";

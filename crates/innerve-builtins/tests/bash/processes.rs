@@ -208,6 +208,7 @@ fn request(command: &str) -> ProcessRequest {
         cwd: "/".into(),
         env: Vec::new(),
         env_remove: Vec::new(),
+        tool_use: None,
     }
 }
 

@@ -4,6 +4,8 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use innerve_protocol::ToolUseId;
+
 use crate::BoxFuture;
 
 /// Starts processes: on this machine, or in an editor's terminal.
@@ -29,6 +31,9 @@ pub struct ProcessRequest {
     pub env: Vec<(String, String)>,
     /// Variables to remove from the inherited environment; a trailing `*` removes all that begin so.
     pub env_remove: Vec<String>,
+    /// The tool use whose command this is; `None` for what a tool runs for itself, such as git of a worktree. An editor
+    /// shows the former in a terminal.
+    pub tool_use: Option<ToolUseId>,
 }
 
 /// A started process; dropping it ends its group.

@@ -70,7 +70,8 @@ pub struct ToolReport {
     pub text: String,
     /// The tool's own data.
     pub data: serde_json::Value,
-    /// From the start of the call to its result.
+    /// How long the tool itself ran, without the time in which somebody was asked; zero if it did not run, or if the
+    /// pipeline has no clock.
     pub elapsed: Duration,
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use innerve_pipeline::{
     Outcome, Pipeline, Requested, Settled, Step, StopRequest, Turn, is_concurrency_safe,
@@ -28,7 +27,6 @@ pub(crate) struct Executor {
     schedule: Schedule,
     requested: Vec<Requested>,
     settled: BTreeMap<usize, Settled>,
-    started: BTreeMap<usize, Instant>,
     running: JoinSet<Settled>,
     tasks: HashMap<task::Id, usize>,
     /// Calls that wait for nobody.
@@ -45,12 +43,6 @@ pub(crate) struct Executor {
     span: Span,
 }
 
-/// A call that has just ended.
-pub(crate) struct Ended {
-    pub(crate) index: usize,
-    pub(crate) elapsed: Duration,
-}
-
 impl Executor {
     pub(crate) fn new(pipeline: Arc<Pipeline>, turn: Arc<Turn>, config: &AgentConfig) -> Self {
         Self {
@@ -59,7 +51,6 @@ impl Executor {
             schedule: Schedule::new(config.max_concurrency),
             requested: Vec::new(),
             settled: BTreeMap::new(),
-            started: BTreeMap::new(),
             running: JoinSet::new(),
             tasks: HashMap::new(),
             unscheduled: Vec::new(),
@@ -106,7 +97,6 @@ impl Executor {
     pub(crate) fn launch(&mut self, index: usize) {
         let Some(requested) = self.requested.get(index).cloned() else { return };
         let (pipeline, turn) = (Arc::clone(&self.pipeline), Arc::clone(&self.turn));
-        self.started.insert(index, Instant::now());
         // Taken here, so that questions come in the order of the calls.
         let ticket = pipeline.take_ticket();
         let task = self.running.spawn(
@@ -116,8 +106,8 @@ impl Executor {
         self.tasks.insert(task.id(), index);
     }
 
-    /// Waits for a call to end; `None` if none runs.
-    pub(crate) async fn next(&mut self) -> Option<Ended> {
+    /// Waits for a call to end and says which; `None` if none runs.
+    pub(crate) async fn next(&mut self) -> Option<usize> {
         loop {
             let (id, ended) = match self.running.join_next_with_id().await? {
                 Ok((id, settled)) => (id, Some(settled)),
@@ -136,8 +126,7 @@ impl Executor {
             }
             self.settled.insert(index, settled);
             self.undue.insert(index);
-            let elapsed = self.started.get(&index).map_or(Duration::ZERO, Instant::elapsed);
-            return Some(Ended { index, elapsed });
+            return Some(index);
         }
     }
 
@@ -239,6 +228,7 @@ impl Executor {
             step: Step::LookUp,
             code: Some(code.to_owned()),
             data: Value::Null,
+            elapsed: None,
             resolution: None,
             messages: Vec::new(),
             notices: Vec::new(),

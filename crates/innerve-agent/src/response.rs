@@ -72,7 +72,7 @@ impl Looping<'_> {
                     response.interrupted = true;
                     break;
                 }
-                Some(ended) = executor.next(), if executor.is_running() => self.ended(executor, &ended).await?,
+                Some(ended) = executor.next(), if executor.is_running() => self.ended(executor, ended).await?,
                 event = stream.next() => match event {
                     Some(Ok(event)) => {
                         warn_at = Some(Instant::now() + SILENCE + pause(&event));

@@ -8,7 +8,7 @@ use innerve_protocol::{ContentBlock, Message, Role, ToolUse};
 use innerve_tool::SessionChange;
 
 use crate::classify::words_of;
-use crate::executor::{Ended, Executor};
+use crate::executor::Executor;
 use crate::hooks::batch_fields;
 use crate::looping::{Looping, Next, State, end};
 use crate::response::Response;
@@ -154,7 +154,7 @@ impl Looping<'_> {
                     interrupted = true;
                     executor.interrupt();
                 }
-                Some(ended) = executor.next() => self.ended(executor, &ended).await?,
+                Some(ended) = executor.next() => self.ended(executor, ended).await?,
                 () = inbox.arrived() => {}
             }
         }
@@ -164,10 +164,10 @@ impl Looping<'_> {
     pub(crate) async fn ended(
         &mut self,
         executor: &mut Executor,
-        ended: &Ended,
+        index: usize,
     ) -> Result<(), LogError> {
         let (Some(settled), Some(tool_use)) =
-            (executor.settled(ended.index).cloned(), executor.tool_use(ended.index).cloned())
+            (executor.settled(index).cloned(), executor.tool_use(index).cloned())
         else {
             return Ok(());
         };
@@ -195,7 +195,7 @@ impl Looping<'_> {
             code: settled.code,
             text: settled.result.content.plain_text(),
             data: settled.data,
-            elapsed: ended.elapsed,
+            elapsed: settled.elapsed.unwrap_or_default(),
         }))
         .await;
         self.start_tools(executor).await

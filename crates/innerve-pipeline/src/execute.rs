@@ -52,9 +52,9 @@ impl Call<'_> {
         };
         let ended = outcome.as_ref().err().map(ToolError::code);
         self.report(Step::Run, ended);
-        let elapsed =
+        self.ran =
             since.zip(self.pipeline.now()).map(|(since, now)| now.saturating_duration_since(since));
-        Ok(Executed { tool, elapsed, input, outcome, approval, resolution })
+        Ok(Executed { tool, input, outcome, approval, resolution })
     }
 
     /// Ends with the reason when the call must stop.

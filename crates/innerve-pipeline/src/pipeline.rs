@@ -211,9 +211,8 @@ impl Pipeline {
     /// order begin in any.
     pub async fn run_with(&self, ticket: Ticket, requested: Requested, turn: &Turn) -> Settled {
         let span = telemetry::tool(self.naming, &requested.tool_use, turn.depth);
-        let since = self.now();
         let settled = Box::pin(self.settle(ticket, requested, turn)).instrument(span.clone()).await;
-        telemetry::settled(&span, &settled, since_then(since, self.now()));
+        telemetry::settled(&span, &settled);
         settled
     }
 
@@ -278,6 +277,8 @@ pub(crate) struct Call<'a> {
     pub(crate) granted: Option<GrantScope>,
     /// Its ticket for the queue of questions, until it is decided.
     pub(crate) ticket: Option<Ticket>,
+    /// How long the tool ran, once it did and if there is a clock.
+    pub(crate) ran: Option<Duration>,
     /// When the step began, if there is a clock.
     since: Option<Instant>,
 }
@@ -293,6 +294,7 @@ impl<'a> Call<'a> {
             at: Step::LookUp,
             granted: None,
             ticket: Some(ticket),
+            ran: None,
             since: pipeline.now(),
         }
     }

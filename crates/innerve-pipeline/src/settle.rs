@@ -72,7 +72,7 @@ impl Call<'_> {
         let Fitted { mut call, mut result } = fitted;
         let mut fields = Map::new();
         fields.insert("tool_input".to_owned(), call.input.clone());
-        if let Some(elapsed) = call.elapsed {
+        if let Some(elapsed) = self.ran {
             let millis = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
             fields.insert("duration_ms".to_owned(), Value::from(millis));
         }
@@ -144,6 +144,7 @@ impl Call<'_> {
             step: Step::Classify,
             code,
             data,
+            elapsed: self.ran,
             resolution: Some(call.resolution),
             messages,
             notices: std::mem::take(&mut self.remarks.notices),
@@ -172,6 +173,7 @@ impl Call<'_> {
             step,
             code: Some(code),
             data: Value::Null,
+            elapsed: self.ran,
             resolution,
             messages: self.context_messages(),
             notices: std::mem::take(&mut self.remarks.notices),

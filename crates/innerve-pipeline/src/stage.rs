@@ -85,8 +85,6 @@ pub(crate) struct Authorized {
 /// A call that ran.
 pub(crate) struct Executed {
     pub(crate) tool: Arc<dyn DynTool>,
-    /// How long it ran, if there is a clock.
-    pub(crate) elapsed: Option<Duration>,
     pub(crate) input: Value,
     pub(crate) outcome: Result<Rendered, ToolError>,
     pub(crate) approval: Option<Approval>,
@@ -119,6 +117,9 @@ pub struct Settled {
     pub code: Option<String>,
     /// The tool's own data, or what a hook put in its place, for machines; null if it did not succeed.
     pub data: Value,
+    /// How long the tool itself ran, without what came before: hooks and questions. `None` if it did not run, or if the
+    /// pipeline has no clock.
+    pub elapsed: Option<Duration>,
     /// What was decided and why, if it came to that.
     pub resolution: Option<Resolution>,
     /// Messages to append after the results.

@@ -4,8 +4,6 @@
 //! names. That is why what is told has the type `&'static str` wherever it is no number. The names of spans, events and
 //! metrics are those of the field (Claude Code, "Monitoring") under a prefix of our own.
 
-use std::time::Duration;
-
 use innerve_permission::{ApprovedBy, ReasonKind};
 use innerve_protocol::ToolUse;
 use tracing::field::Empty;
@@ -213,7 +211,7 @@ pub(crate) fn deferred() {
 }
 
 /// A call was answered.
-pub(crate) fn settled(span: &Span, settled: &Settled, elapsed: Duration) {
+pub(crate) fn settled(span: &Span, settled: &Settled) {
     if span.is_disabled() {
         return;
     }
@@ -229,7 +227,7 @@ pub(crate) fn settled(span: &Span, settled: &Settled, elapsed: Duration) {
             success = settled.outcome == Outcome::Succeeded,
             error_type,
             last_step = settled.step.name(),
-            duration_ms = whole(elapsed.as_millis()),
+            duration_ms = whole(settled.elapsed.unwrap_or_default().as_millis()),
             tool_result_size_bytes = size,
             "tool_result"
         );

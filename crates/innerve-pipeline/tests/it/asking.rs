@@ -1,19 +1,20 @@
 //! Questions: one at a time and in order, taken back when nobody needs to be asked any more.
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use innerve_permission::facts::Need;
 use innerve_permission::{Behavior, PermissionMode, Policy, ReasonKind};
 use innerve_pipeline::{
     Answer, ApprovalRequest, Approver, Classifier, ClassifierRequest, ClassifierVerdict, Grant,
-    GrantScope, Outcome, PolicySource, Requested, Settled, Step, StopRequest, Turn,
+    GrantScope, HookOutcome, Outcome, PolicySource, Requested, Settled, Step, StopRequest, Turn,
 };
 use innerve_protocol::{AgentId, ToolUse};
-use innerve_tool::{BoxFuture, CancellationToken, ToolError};
+use innerve_tool::{BoxFuture, CancellationToken, ToolError, ToolOutput};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::kit::{Bench, Probe, TestClock, policy, preview, rule, text};
+use crate::kit::{Bench, Hooks, Person, Probe, TestClock, policy, preview, rule, text};
 
 /// A policy that tells of its changes, as a session's does.
 pub(crate) struct Live {
@@ -430,4 +431,36 @@ async fn a_rule_that_came_while_hooks_ran_has_its_say() {
     });
     let settled = bench.hooks(&hooks).path("a").await;
     assert!(matches!(settled.outcome, Outcome::Refused(_)));
+}
+
+#[tokio::test]
+async fn the_time_of_a_call_is_the_tools_own_and_not_that_of_the_answer() {
+    let now = Arc::new(Mutex::new(Instant::now()));
+    let pass = |seconds: u64| {
+        let now = Arc::clone(&now);
+        move || *now.lock().unwrap() += Duration::from_secs(seconds)
+    };
+    let bench = |answer: fn() -> Answer| {
+        let (works, thinks, hears) = (pass(2), pass(60), pass(10));
+        let tool = Probe::doing(move |_| {
+            works();
+            async { Ok(ToolOutput::new("done".to_owned())) }
+        });
+        let person = Person::new(move |_| {
+            thinks();
+            answer()
+        });
+        let hooks = Hooks::new(move |_| {
+            hears();
+            HookOutcome::default()
+        });
+        Bench::new(Probe { need: Need::Always, ..tool })
+            .person(&person)
+            .hooks(&hooks)
+            .clock(TestClock::Set(Arc::clone(&now)))
+    };
+    let allowed = bench(Answer::once).path("a").await;
+    assert_eq!(allowed.elapsed, Some(Duration::from_secs(2)), "{allowed:?}");
+    let refused = bench(|| Answer::Deny { comment: None }).path("a").await;
+    assert_eq!(refused.elapsed, None, "{refused:?}");
 }

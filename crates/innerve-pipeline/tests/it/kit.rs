@@ -302,6 +302,8 @@ pub(crate) enum TestClock {
     Instant,
     /// Waits of at most this length end at once, longer ones never.
     UpTo(Duration),
+    /// It shows what it is set to, and no wait ends.
+    Set(Arc<Mutex<Instant>>),
 }
 
 impl Clock for TestClock {
@@ -309,12 +311,16 @@ impl Clock for TestClock {
         SystemTime::UNIX_EPOCH
     }
     fn instant(&self) -> Instant {
-        Instant::now()
+        match self {
+            Self::Instant | Self::UpTo(_) => Instant::now(),
+            Self::Set(now) => *now.lock().unwrap(),
+        }
     }
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
         let ends = match self {
             Self::Instant => true,
             Self::UpTo(longest) => duration <= *longest,
+            Self::Set(_) => false,
         };
         if ends { Box::pin(async {}) } else { Box::pin(std::future::pending()) }
     }

@@ -2,6 +2,7 @@
 //!
 //! Reading files is not done here; who holds settings as JSON values, from wherever, gets the same policy out of them.
 
+mod network;
 mod sandbox;
 
 use std::collections::BTreeMap;
@@ -11,8 +12,8 @@ use serde_json::Value;
 
 use crate::paths::{lexical, windows};
 use crate::{
-    Behavior, Origin, PermissionMode, Policy, ReadScope, Rule, RuleError, RuleSource, Ruleset,
-    Sandbox,
+    Behavior, NetworkPolicy, Origin, PermissionMode, Policy, ReadScope, Rule, RuleError,
+    RuleSource, Ruleset, Sandbox,
 };
 
 /// The settings of one source.
@@ -59,6 +60,8 @@ pub struct PermissionSettings {
     pub classify_all_shell: bool,
     /// The sandbox that is wanted around shell commands. A host that really has one puts it into its [`Policy`].
     pub sandbox: Option<Sandbox>,
+    /// Which hosts commands in it reach, as settings say; rules have their say by [`NetworkPolicy::with_rules`].
+    pub network: NetworkPolicy,
     /// What is odd or was left out.
     pub warnings: Vec<SettingsWarning>,
 }
@@ -108,6 +111,7 @@ pub fn merge(layers: &[Layer]) -> Result<PermissionSettings, RuleError> {
         chosen(&ordered, "/permissions/secretReads", "allow", "ask", &mut merged.warnings)
             .unwrap_or(false);
     merged.sandbox = sandbox::of(&ordered, &mut merged.warnings);
+    merged.network = network::of(&ordered, &mut merged.warnings);
     if merged.bypass_disabled && merged.default_mode == PermissionMode::BypassPermissions
         || merged.auto_disabled && merged.default_mode == PermissionMode::Auto
     {

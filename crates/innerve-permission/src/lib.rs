@@ -9,6 +9,7 @@ pub mod facts;
 mod layers;
 mod lint;
 mod mode;
+mod network;
 mod paths;
 mod permit;
 mod policy;
@@ -25,10 +26,11 @@ pub use facts::{
 pub use layers::{Layer, PermissionSettings, SettingsWarning, merge};
 pub use lint::{Finding, LintCode, Severity, lint, lint_layers};
 pub use mode::{PermissionMode, UnknownMode};
+pub use network::{AllowedHost, Host, HostRefusal, HowNamed, NetworkPolicy};
 pub use paths::{Entry, NoDisk, PathFacts, PathStyle, ResolvedPath};
 pub use permit::{Approval, ApprovedBy, Judgement, Permit, Preview, Refused, judge};
 pub use policy::{HookVoice, Objection, Policy, ReadScope, Sandbox, Voices};
-pub use resolve::resolve;
+pub use resolve::{PathPatterns, PathScopes, resolve};
 pub use rule::{Behavior, Origin, Rule, RuleError, RuleSource, RuleWarning, Ruleset};
 
 #[doc = include_str!("../README.md")]

@@ -9,11 +9,13 @@ mod places;
 mod reasons;
 mod rules;
 mod sandbox;
+mod scopes;
 mod search;
 mod suggest;
 
 use call::Call;
 use reasons::reason;
+pub use scopes::{PathPatterns, PathScopes};
 
 use crate::{
     Behavior, CallFacts, Decision, HookVoice, Link, LinkOutcome, Objection, PathTarget,

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+pub(crate) use domain::DomainPattern;
 pub(crate) use grammar::escape;
 pub(crate) use name::NamePattern;
 pub(crate) use set::{Family, Roots};
@@ -172,6 +173,23 @@ impl Rule {
             Some(
                 Spec::Command(_)
                 | Spec::Domain(_)
+                | Spec::Agent(_)
+                | Spec::Skill(_)
+                | Spec::Parameter(..)
+                | Spec::Unused,
+            )
+            | None => None,
+        }
+    }
+
+    /// The rule's pattern of hosts, if it has one.
+    pub(crate) fn domain(&self) -> Option<&DomainPattern> {
+        match &self.spec {
+            Some(Spec::Domain(pattern)) => Some(pattern),
+            Some(
+                Spec::Command(_)
+                | Spec::Read(_)
+                | Spec::Edit(_)
                 | Spec::Agent(_)
                 | Spec::Skill(_)
                 | Spec::Parameter(..)

@@ -88,7 +88,7 @@ pub(super) fn protected_target<'a>(call: Call<'_>, target: &'a Target) -> Option
     }
 }
 
-fn is_protected(call: Call<'_>, path: &Path) -> bool {
+pub(super) fn is_protected(call: Call<'_>, path: &Path) -> bool {
     let names = lower_names(path);
     let in_directory = names.iter().enumerate().any(|(index, name)| {
         let next = names.get(index + 1).map(String::as_str);

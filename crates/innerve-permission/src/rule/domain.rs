@@ -24,6 +24,11 @@ impl DomainPattern {
         Ok(Self { text })
     }
 
+    /// The pattern.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// The host, if the pattern covers just one.
     pub(crate) fn only_host(&self) -> Option<&str> {
         (!self.text.contains('*')).then_some(self.text.as_str())

@@ -143,16 +143,37 @@ impl PathPattern {
             && ours.iter().zip(theirs).all(|(ours, theirs)| may_be_same(ours, true, theirs))
     }
 
+    /// The place that the pattern names when it starts in `anchor`, with all beneath it; `None` if it may match more places
+    /// than one.
+    pub(crate) fn place(&self, anchor: &Path) -> Option<PathBuf> {
+        if self.itself.is_none() {
+            return Some(anchor.to_path_buf());
+        }
+        let (named, rest) = self.literal_beginning(anchor);
+        (!self.any_depth && rest.iter().all(|segment| *segment == "**")).then_some(named)
+    }
+
+    /// The directory beneath which all matches lie when the pattern starts in `anchor`.
+    pub(crate) fn start(&self, anchor: &Path) -> PathBuf {
+        if self.any_depth { anchor.to_path_buf() } else { self.literal_beginning(anchor).0 }
+    }
+
     /// The path up to the first segment with a special character, and the segments from there on.
     fn literal_beginning(&self, anchor: &Path) -> (PathBuf, Vec<&str>) {
-        let mut segments = self.text.split('/').peekable();
         let mut named = anchor.to_path_buf();
-        while let Some(segment) =
-            segments.next_if(|segment| !segment.contains(['*', '?', '[', '{', '\\']))
-        {
-            named.push(segment);
+        let mut segments = self.text.split('/').filter(|segment| !segment.is_empty());
+        let mut rest = Vec::new();
+        for segment in segments.by_ref() {
+            match literal(segment) {
+                Some(name) => named.push(name),
+                None => {
+                    rest.push(segment);
+                    break;
+                }
+            }
         }
-        (named, segments.collect())
+        rest.extend(segments);
+        (named, rest)
     }
 
     /// Whether a file somewhere in `directory` may match, when the pattern starts in `anchor`. With `visible`, names that
@@ -268,6 +289,20 @@ pub(crate) fn escape_glob(text: &str) -> String {
         escaped.push(character);
     }
     escaped
+}
+
+/// The name that a segment of a pattern stands for; `None` if it may stand for several.
+fn literal(segment: &str) -> Option<String> {
+    let mut name = String::with_capacity(segment.len());
+    let mut characters = segment.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '*' | '?' | '[' | '{' => return None,
+            '\\' => name.push(characters.next()?),
+            other => name.push(other),
+        }
+    }
+    Some(name)
 }
 
 /// Whether a segment of a pattern and one of a shell's glob may stand for the same name.

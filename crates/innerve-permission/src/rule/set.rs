@@ -239,12 +239,21 @@ impl Ruleset {
         family: Family,
         wanted: impl Fn(&PathPattern) -> bool,
     ) -> Option<&Rule> {
-        let is_of_kind = |rule: &Rule| {
-            rule.behavior() == behavior && rule.path().is_some_and(|(kind, _)| kind == family)
-        };
-        self.index().patterns().find_map(|(position, pattern)| {
+        self.path_patterns(behavior, family)
+            .find_map(|(rule, pattern)| wanted(pattern).then_some(rule))
+    }
+
+    /// The path patterns of one kind with their rules, among them those that links lead to.
+    pub(crate) fn path_patterns(
+        &self,
+        behavior: Behavior,
+        family: Family,
+    ) -> impl Iterator<Item = (&Rule, &PathPattern)> {
+        self.index().patterns().filter_map(move |(position, pattern)| {
             let rule = self.rules.get(*position)?;
-            (is_of_kind(rule) && wanted(pattern)).then_some(rule)
+            let is_of_kind =
+                rule.behavior() == behavior && rule.path().is_some_and(|(kind, _)| kind == family);
+            is_of_kind.then_some((rule, pattern))
         })
     }
 

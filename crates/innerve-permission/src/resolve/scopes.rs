@@ -155,7 +155,7 @@ fn together(directory: PathBuf, patterns: &[(&Rule, &PathPattern)]) -> PathPatte
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Origin, Rule};
+    use crate::Origin;
 
     fn policy(rules: &[(Behavior, &str)]) -> Policy {
         let mut policy = Policy::new("/repo", "/home/u");

@@ -164,13 +164,11 @@ impl PathPattern {
         let mut segments = self.text.split('/').filter(|segment| !segment.is_empty());
         let mut rest = Vec::new();
         for segment in segments.by_ref() {
-            match literal(segment) {
-                Some(name) => named.push(name),
-                None => {
-                    rest.push(segment);
-                    break;
-                }
-            }
+            let Some(name) = literal(segment) else {
+                rest.push(segment);
+                break;
+            };
+            named.push(name);
         }
         rest.extend(segments);
         (named, rest)

@@ -94,9 +94,9 @@ fn a_key_redraws_its_own_row_and_a_tick_without_news_nothing() {
     let model = world.model(Wire::Anthropic, [reply().text("Begun. ").waits(&gate).text("Done.")]);
     let mut terminal = world.innerve([]).model(&model).at_terminal_of(80, 24);
     terminal.sees("> ").types("draf").shows("a draft", |view| view.contains("> draf"));
-    let before = terminal.raw().len();
+    let before = terminal.draws_no_more().len();
     terminal.types("t").shows("a draft", |view| view.contains("> draft"));
-    let raw = terminal.raw();
+    let raw = terminal.draws_no_more();
     let drawn = String::from_utf8_lossy(&raw[before..]).into_owned();
     assert!(drawn.len() < 80, "{drawn:?}");
     assert!(!drawn.contains("\u{1b}[J") && !drawn.contains("default"), "{drawn:?}");

@@ -177,6 +177,21 @@ impl Terminal {
         self.shows("a prompt at rest", is_at_rest)
     }
 
+    /// Waits until nothing has been written for a while, and gives all that was.
+    pub fn draws_no_more(&self) -> Vec<u8> {
+        let deadline = Instant::now() + PATIENCE;
+        let mut raw = self.raw();
+        loop {
+            thread::sleep(Duration::from_millis(200));
+            let now = self.raw();
+            if now.len() == raw.len() {
+                return raw;
+            }
+            assert!(Instant::now() < deadline, "it never stops drawing: {self}");
+            raw = now;
+        }
+    }
+
     /// The screen as a person sees it now: what a terminal makes of all bytes so far, without blank lines at its end.
     pub fn view(&self) -> String {
         let terminal = self.emulated(0);

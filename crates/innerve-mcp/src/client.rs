@@ -70,7 +70,7 @@ impl ClientHandler for Client {
     }
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
-        self.0.relist.notify_one();
+        self.0.relist.say();
     }
 }
 

@@ -230,7 +230,7 @@ async fn watch(
                 let mend = format!("see what it says when it is run by hand: {}", by_hand(&link.config));
                 return Some(problem(text, mend));
             }
-            () = link.relist.notified() => {
+            said = link.relist.wait() => {
                 if let Ok(built) = list(link, &peer).await {
                     link.offer(built);
                 } else {
@@ -238,6 +238,7 @@ async fn watch(
                     // Its name and its words stay out of telemetry (I11).
                     tracing::warn!(error_type = "tools_list", "mcp_server_connection");
                 }
+                link.relisted(said);
                 sleep(RELIST).await;
             }
             () = link.cancellation.cancelled() => {

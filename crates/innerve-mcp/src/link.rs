@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -81,8 +82,7 @@ pub(crate) struct Link {
     pub(crate) approver: Option<Arc<dyn Approver>>,
     /// Ends the connection for good.
     pub(crate) cancellation: CancellationToken,
-    /// Told when the server says that its tools have changed.
-    pub(crate) relist: Notify,
+    pub(crate) relist: Relist,
     /// A server asks one question at a time.
     pub(crate) asking: Semaphore,
     attachments: Attachments,
@@ -90,6 +90,41 @@ pub(crate) struct Link {
     known: Mutex<Known>,
     reporters: Mutex<HashMap<ProgressToken, Progress>>,
     changed: Arc<servers::Changes>,
+}
+
+/// What the server said of changes of its tools, and how far these have been asked for.
+#[derive(Default)]
+pub(crate) struct Relist {
+    said: AtomicU64,
+    answered: AtomicU64,
+    notify: Notify,
+}
+
+impl Relist {
+    /// The server says that its tools have changed.
+    pub(crate) fn say(&self) {
+        self.said.fetch_add(1, Ordering::SeqCst);
+        self.notify.notify_one();
+    }
+
+    /// Waits until the server says so; gives how often it has.
+    pub(crate) async fn wait(&self) -> u64 {
+        self.notify.notified().await;
+        self.said()
+    }
+
+    fn said(&self) -> u64 {
+        self.said.load(Ordering::SeqCst)
+    }
+
+    fn answered(&self, said: u64) {
+        self.answered.fetch_max(said, Ordering::SeqCst);
+    }
+
+    /// Whether the tools are about to change.
+    pub(crate) fn is_due(&self) -> bool {
+        self.answered.load(Ordering::SeqCst) < self.said()
+    }
 }
 
 #[derive(Default)]
@@ -120,7 +155,7 @@ impl Link {
             roots: options.roots.clone(),
             approver: options.approver.clone(),
             cancellation,
-            relist: Notify::new(),
+            relist: Relist::default(),
             asking: Semaphore::new(1),
             attachments: Attachments::new(&options.attachments),
             state: watch::Sender::new(ServerState::Starting),
@@ -175,6 +210,12 @@ impl Link {
         self.changed.tools_changed();
     }
 
+    /// The server was asked for its tools after it had said `said` changes, whatever came of it.
+    pub(crate) fn relisted(&self, said: u64) {
+        self.relist.answered(said);
+        self.changed.notify();
+    }
+
     /// The connection is gone; the tools stay while it is tried again.
     pub(crate) fn lost(&self, problem: Problem, state: ServerState) {
         {
@@ -183,6 +224,7 @@ impl Link {
             known.problem = Some(problem);
         }
         self.reporters().clear();
+        self.relist.answered(self.relist.said());
         match state {
             ServerState::Failed | ServerState::Closed => self.offer(Built::default()),
             ServerState::Starting | ServerState::Connected | ServerState::Reconnecting => {}

@@ -146,15 +146,17 @@ impl Servers {
         self.links.iter().map(|link| link.status()).collect()
     }
 
-    /// Waits until no server is starting for the first time, at most so long.
+    /// Waits until no server is starting for the first time and none has said that its tools change without having told
+    /// them, at most so long.
     pub async fn settled(&self, limit: Duration) {
-        let is_starting = || self.links.iter().any(|link| link.state() == ServerState::Starting);
+        let is_unsettled =
+            |link: &Arc<Link>| link.state() == ServerState::Starting || link.relist.is_due();
         let wait = async {
             loop {
                 let happened = self.changes.happened.notified();
                 tokio::pin!(happened);
                 happened.as_mut().enable();
-                if !is_starting() {
+                if !self.links.iter().any(is_unsettled) {
                     return;
                 }
                 happened.await;

@@ -155,6 +155,9 @@ def serve(message):
         if MODE == "pages":
             page = int((message.get("params") or {}).get("cursor") or 0)
             answer(id, {"tools": [tool("page_%d" % page)], **({"nextCursor": str(page + 1)} if page < 4 else {})})
+        elif MODE == "slow-lists" and EXTRA:
+            time.sleep(1)
+            answer(id, {"tools": tools()})
         elif MODE == "endless":
             answer(id, {"tools": [tool("t_%s_%d" % (id, n)) for n in range(500)], "nextCursor": "again"})
         else:

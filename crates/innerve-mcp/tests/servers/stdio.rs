@@ -117,6 +117,16 @@ async fn a_tool_that_a_server_adds_joins_the_others() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_tells_its_new_tools_slowly_is_waited_for() {
+    let Some(session) = with(&["slow-lists"]).await else { return };
+    session.said("grow", json!({})).await;
+    // The notice is taken in beside the answer; a model takes longer than this to go on.
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    session.servers.settled(crate::kit::PATIENCE).await;
+    assert_eq!(session.said("grown", json!({})).await, "here");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn roots_are_the_sessions_directories() {
     let Some(session) = with(&["good"]).await else { return };
     let told: Value = serde_json::from_str(&session.said("roots", json!({})).await).unwrap();

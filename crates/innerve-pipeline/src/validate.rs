@@ -6,6 +6,7 @@ use std::sync::Arc;
 use futures_util::future::{Either, select};
 use innerve_permission::CallFacts;
 use innerve_permission::{Decision, Voices, resolve};
+use innerve_protocol::ToolUse;
 use innerve_tool::{DynTool, Lookup, SchemaIssue};
 use serde_json::{Value, json};
 
@@ -87,6 +88,14 @@ impl Call<'_> {
             // The Messages API's own form for input that is no JSON ("fine-grained tool streaming").
             let text = json!({ "INVALID_JSON": shown }).to_string();
             return Err(Box::new(Stopped { text, ..invalid(Step::Parse, "invalid_json", "") }));
+        }
+        // Hooks and people may have written it; what a model writes is bounded where it is read.
+        if given.input.as_object().is_some_and(ToolUse::is_too_deep) {
+            let (name, most) = (tool.name(), ToolUse::MAX_INPUT_DEPTH);
+            let text = format!(
+                "InputValidationError: {name} was given more than {most} values in values; write a flatter input"
+            );
+            return Err(Box::new(Stopped { text, ..invalid(Step::Parse, "invalid_input", "") }));
         }
         match tool.parse(given.input.clone()) {
             Ok(input) => {

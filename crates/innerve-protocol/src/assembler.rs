@@ -173,6 +173,13 @@ impl Assembler {
         if self.blocks > Self::MAX_BLOCKS {
             return malformed(format!("more than {} blocks", Self::MAX_BLOCKS));
         }
+        if let ContentBlock::Unknown(opaque) = &block
+            && ToolUse::is_too_deep(opaque.fields())
+        {
+            // A record that holds it could not be read again.
+            let most = ToolUse::MAX_INPUT_DEPTH;
+            return malformed(format!("block {index} has more than {most} values in values"));
+        }
         self.charge(json_len(&block))?;
         self.last_index = Some(index);
         let mut events = vec![StreamEvent::BlockStart { index, kind: kind_of(&block) }];

@@ -231,7 +231,7 @@ impl ContentBlock {
 impl ToolUse {
     /// Values in values that an input may have: what keeps it puts it into values of its own, and readers of JSON take
     /// 127 in all.
-    const MAX_INPUT_DEPTH: usize = 100;
+    pub const MAX_INPUT_DEPTH: usize = 100;
 
     /// Whether an input has too many values in values to be kept and read again.
     pub fn is_too_deep(input: &Map<String, Value>) -> bool {

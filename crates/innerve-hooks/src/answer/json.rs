@@ -1,5 +1,6 @@
 //! The JSON that a hook may print, with the documented names; what it does not name is left alone.
 
+use innerve_protocol::ToolUse;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -71,6 +72,15 @@ pub(super) enum Behavior {
     Deny,
 }
 
+impl Specific {
+    /// The inputs that it would have a tool run with.
+    fn inputs(&self) -> impl Iterator<Item = &Map<String, Value>> {
+        let of_decision =
+            self.decision.iter().filter_map(|decision| decision.updated_input.as_ref());
+        self.updated_input.iter().chain(of_decision)
+    }
+}
+
 impl Output {
     /// Reads a text as the output of a hook of that event; the error says what is wrong with it.
     pub(super) fn parse(text: &str, event: EventName) -> Result<Self, String> {
@@ -80,6 +90,10 @@ impl Output {
             Some(specific) if specific.hook_event_name != event.to_string() => Err(format!(
                 "wrote `hookSpecificOutput` for `{}`; its `hookEventName` must be `{event}`",
                 specific.hook_event_name
+            )),
+            Some(specific) if specific.inputs().any(ToolUse::is_too_deep) => Err(format!(
+                "wrote an `updatedInput` with more than {} values in values",
+                ToolUse::MAX_INPUT_DEPTH
             )),
             Some(_) | None => Ok(output),
         }

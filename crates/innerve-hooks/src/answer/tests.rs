@@ -192,6 +192,32 @@ fn json_of_another_form_has_no_say_and_is_told() {
 }
 
 #[test]
+fn i8_an_input_that_is_too_deep_to_be_kept_has_no_say_and_is_told() {
+    let nested = |levels| (1..levels).fold(json!({}), |inner, _| json!({ "a": inner }));
+    let answers = |input: Value| {
+        [
+            (
+                EventName::PreToolUse,
+                json!({ "permissionDecision": "allow", "updatedInput": input }),
+            ),
+            (
+                EventName::PermissionRequest,
+                json!({ "decision": { "behavior": "allow", "updatedInput": input } }),
+            ),
+        ]
+    };
+    for (event, fields) in answers(nested(100)) {
+        assert_eq!(specific(event, fields).updated_input, Some(nested(100)), "{event}");
+    }
+    for (event, fields) in answers(nested(101)) {
+        let outcome = specific(event, fields);
+        assert!(outcome.messages[0].contains("hook `x` wrote an `updatedInput`"), "{outcome:?}");
+        let told = HookOutcome { messages: Vec::new(), ..outcome };
+        assert_eq!(told, HookOutcome::default(), "{event}");
+    }
+}
+
+#[test]
 fn a_no_of_a_model_depends_on_the_event() {
     let no = |impossible| Answer { ok: false, reason: Some("tests fail".to_owned()), impossible };
     let ask = |event, impossible, ends| reader(event).answer(no(impossible), ends);

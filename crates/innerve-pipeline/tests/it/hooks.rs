@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use innerve_permission::{Behavior, PermissionMode};
 use innerve_pipeline::{
-    Hook, HookDecision, HookEvent, HookEventName, HookOutcome, Outcome, PermissionAnswer, Step,
-    StopRequest,
+    Answer, Hook, HookDecision, HookEvent, HookEventName, HookOutcome, Outcome, PermissionAnswer,
+    Step, StopRequest,
 };
 use innerve_tool::{BoxFuture, ToolError};
 use serde_json::json;
@@ -90,6 +90,24 @@ async fn i6_changed_input_is_checked_and_judged_again_and_hooks_run_once() {
     assert_eq!(hooks.names(), ["PreToolUse", "PostToolUse"]);
     let parsed = bench.steps().into_iter().filter(|line| line.contains("parse")).count();
     assert_eq!(parsed, 2);
+}
+
+#[tokio::test]
+async fn i8_changed_input_that_is_too_deep_does_not_run() {
+    let deep = (0..120).fold(json!(1), |inner, _| json!([inner]));
+    let input = json!({ "path": "a", "more": deep });
+    let outcome = HookOutcome { updated_input: Some(input.clone()), ..HookOutcome::default() };
+    let hooks = Hooks::at(HookEventName::PreToolUse, outcome);
+    let person =
+        Person::new(move |_| Answer::Allow { remember: None, edited: Some(input.clone()) });
+    for bench in
+        [Bench::new(Probe::default()).hooks(&hooks), Bench::new(Probe::asking()).person(&person)]
+    {
+        let settled = bench.path("a").await;
+        assert_eq!(settled.code.as_deref(), Some("invalid_input"), "{settled:?}");
+        assert!(text(&settled).contains("100 values in values"), "{}", text(&settled));
+        assert!(bench.paths().is_empty());
+    }
 }
 
 #[tokio::test]

@@ -197,6 +197,15 @@ fn input_that_could_not_be_read_again_from_a_record_is_kept_raw() {
 }
 
 #[test]
+fn i8_a_block_of_another_kind_that_could_not_be_read_again_from_a_record_ends_the_stream() {
+    for (levels, is_kept) in [(99, true), (100, false), (120, false)] {
+        let deep = (1..levels).fold(json!([]), |inner, _| json!([inner]));
+        let read = read(&around(json!({ "type": "new_kind", "a": deep }), &[]));
+        assert_eq!(read.is_ok(), is_kept, "{levels}: {read:?}");
+    }
+}
+
+#[test]
 fn thinking_and_its_signature_are_put_together() {
     check_block(
         json!({"type": "thinking", "thinking": "", "signature": ""}),

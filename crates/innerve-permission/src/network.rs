@@ -6,8 +6,7 @@ mod host;
 use std::net::IpAddr;
 
 use crate::{Behavior, RuleSource, Ruleset};
-pub use host::Host;
-pub(crate) use host::HostPattern;
+pub use host::{Host, HostPattern};
 
 /// Which hosts commands in a sandbox reach; by default none.
 ///
@@ -118,7 +117,7 @@ impl NetworkPolicy {
         if let Some(name) = &self.broken {
             return Err(HostRefusal::Broken(name.clone()));
         }
-        if let Some(entry) = self.denied.iter().find(|entry| entry.pattern.denies(&host, port)) {
+        if let Some(entry) = self.denied.iter().find(|entry| entry.pattern.covers(&host, port)) {
             return Err(HostRefusal::Denied(entry.name.clone()));
         }
         let best = self.allowed.iter().filter_map(|entry| entry.pattern.allows(&host, port)).max();
@@ -129,7 +128,7 @@ impl NetworkPolicy {
     /// The entry that denies this address, whatever name led to it.
     pub fn denies_address(&self, address: IpAddr, port: u16) -> Option<&str> {
         let host = Host::Address(address.to_canonical());
-        let entry = self.denied.iter().find(|entry| entry.pattern.denies(&host, port))?;
+        let entry = self.denied.iter().find(|entry| entry.pattern.covers(&host, port))?;
         Some(&entry.name)
     }
 }

@@ -69,7 +69,7 @@ fn is_label(label: &str) -> bool {
 
 /// Hosts that an entry of a list names, and perhaps the port.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct HostPattern {
+pub struct HostPattern {
     text: String,
     hosts: Hosts,
     port: Option<u16>,
@@ -89,7 +89,7 @@ impl HostPattern {
     }
 
     /// Reads `example.com`, `*.example.com:443`, `192.0.2.1`, `[::1]:8080` or `*`; the error says what it is not.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
                 "`{text}` names no host; write a name, a pattern such as `*.example.com`, or an address, and a port behind \
@@ -115,7 +115,7 @@ impl HostPattern {
     }
 
     /// The pattern as it was written.
-    pub(crate) fn text(&self) -> &str {
+    pub fn text(&self) -> &str {
         &self.text
     }
 
@@ -138,7 +138,7 @@ impl HostPattern {
     }
 
     /// Whether it covers this host.
-    pub(super) fn denies(&self, host: &Host, port: u16) -> bool {
+    pub fn covers(&self, host: &Host, port: u16) -> bool {
         self.allows(host, port).is_some()
     }
 }

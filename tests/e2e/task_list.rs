@@ -93,6 +93,38 @@ fn i9_a_list_is_made_and_worked_on_and_is_there_after_a_kill_and_a_copy() {
 }
 
 #[test]
+fn a_copy_of_a_session_whose_list_cannot_be_read_begins_with_an_empty_one_and_says_so() {
+    let world = World::new();
+    let model = world.model(
+        Wire::Anthropic,
+        [
+            creates(reply(), "Build"),
+            reply().text("Done."),
+            creates(reply(), "Again"),
+            reply().text("Done."),
+        ],
+    );
+    world.innerve(["run", "go", "--task-list", "shared"]).model(&model).run().exits(0);
+    let list = world.find("tasks.json").remove(0);
+    std::fs::write(&list, "{\"tasks\": [").unwrap();
+    let (shown, empty) = (list.display().to_string(), "begins with an empty one");
+    world.innerve(["sessions", "fork"]).run().exits(0).complains([empty, &shown, "mend that file"]);
+    world
+        .innerve(["run", "--resume", &session_of(&list), "--fork", "go on"])
+        .model(&model)
+        .run()
+        .exits(0)
+        .complains([empty, &shown]);
+    assert_eq!(told(&model.request(3)).last().unwrap(), "Task #1 is on the list: Again");
+    assert_eq!(std::fs::read_to_string(&list).unwrap(), "{\"tasks\": [");
+}
+
+/// The session that a file belongs to.
+fn session_of(file: &std::path::Path) -> String {
+    file.parent().unwrap().file_name().unwrap().to_str().unwrap().to_owned()
+}
+
+#[test]
 fn sub_agents_work_on_the_list_of_their_parent() {
     let world = World::new();
     let model = world.model_by(Wire::Anthropic, |seen| {

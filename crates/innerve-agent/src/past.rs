@@ -1,6 +1,7 @@
 //! A past session that this process has taken, to go on with it, to copy it, or to undo what it changed.
 
 use std::fmt;
+use std::io;
 use std::path::Path;
 
 use innerve_protocol::Message;
@@ -63,16 +64,18 @@ impl PastSession {
     }
 
     /// Begins another session with this one's conversation, what was decided about its results, and its list of things to
-    /// do.
-    pub fn fork(&self, folder: &Path, id: &str) -> Result<(), LogError> {
-        if let Some(from) = self.log.path().parent() {
-            task_list::copy(from, folder).map_err(|source| LogError::Io {
+    /// do. Where that list cannot be read, the other session's is empty, and the reason is given, which names the file.
+    pub fn fork(&self, folder: &Path, id: &str) -> Result<Option<io::Error>, LogError> {
+        let problem = match self.log.path().parent() {
+            Some(from) => task_list::copy(from, folder).map_err(|source| LogError::Io {
                 action: "begun with a copy of the list of tasks",
                 path: log_in(folder),
                 source,
-            })?;
-        }
-        copy(&self.transcript, folder, id)
+            })?,
+            None => None,
+        };
+        copy(&self.transcript, folder, id)?;
+        Ok(problem)
     }
 }
 

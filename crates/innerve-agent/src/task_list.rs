@@ -64,13 +64,14 @@ impl TaskListStore for TaskListFile {
     }
 }
 
-/// Gives another session's folder the same list, if there is one.
-pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    let list = read(&file_in(from))?;
-    if list.is_null() {
-        return Ok(());
+/// Gives another session's folder the same list, if there is one. A list that cannot be read is empty there, and the
+/// reason is given.
+pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<Option<io::Error>> {
+    match read(&file_in(from)) {
+        Ok(Value::Null) => Ok(None),
+        Ok(list) => write(&file_in(to), &list).map(|()| None),
+        Err(problem) => write(&file_in(to), &Value::Null).map(|()| Some(problem)),
     }
-    write(&file_in(to), &list)
 }
 
 fn file_in(folder: &Path) -> PathBuf {

@@ -45,7 +45,14 @@ fn fork(arguments: &OneSessionArguments) -> Result<Exit, Failure> {
 /// Begins a copy of a session among `sessions`; gives its id.
 pub(crate) fn fork_of(past: &PastSession, sessions: &Path) -> Result<String, Failure> {
     let id = new_session_id();
-    past.fork(&sessions.join(&id), &id).map_err(|error| Failure::new(error.to_string()))?;
+    let problem =
+        past.fork(&sessions.join(&id), &id).map_err(|error| Failure::new(error.to_string()))?;
+    if let Some(problem) = problem {
+        warn(&format!(
+            "the list of tasks could not be copied, so the copy begins with an empty one: {problem}; mend that file and \
+             fork once more to have the list"
+        ));
+    }
     Ok(id)
 }
 

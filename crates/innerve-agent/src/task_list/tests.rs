@@ -115,6 +115,19 @@ fn a_copy_goes_its_own_way() {
 }
 
 #[test]
+fn a_copy_of_a_list_that_cannot_be_read_is_empty_and_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    std::fs::create_dir(&from).unwrap();
+    std::fs::write(from.join("tasks.json"), "{\"tasks\": [").unwrap();
+    let problem = copy(&from, &to).unwrap().unwrap().to_string();
+    assert!(problem.contains("from/tasks.json"), "{problem}");
+    assert!(TaskListFile::is_kept_in(&to), "it goes on with such a list");
+    assert_eq!(get(&TaskListFile::new(&to)), Value::Null);
+    assert_eq!(std::fs::read_to_string(from.join("tasks.json")).unwrap(), "{\"tasks\": [");
+}
+
+#[test]
 fn what_is_open_is_told_in_bounds() {
     let folder = tempfile::tempdir().unwrap();
     let list = TaskListFile::new(folder.path());

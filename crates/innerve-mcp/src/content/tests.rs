@@ -47,6 +47,14 @@ fn an_answer_without_content_says_so_and_structure_stands_in_for_text() {
 }
 
 #[test]
+fn i8_structure_is_text_however_deep_it_is() {
+    // As deep as a line of a server may be; no JSON of a server gets into a record as such.
+    let deep = (0..120).fold(json!([]), |inner, _| json!([inner]));
+    let shown = text(json!({"content": [], "structuredContent": deep.clone()}));
+    assert_eq!(shown, deep.to_string());
+}
+
+#[test]
 fn images_are_shown_and_what_only_calls_itself_one_is_a_file() {
     let (shown, _folder) =
         read(json!({"content": [{"type": "image", "mimeType": "image/png", "data": PNG}]}));

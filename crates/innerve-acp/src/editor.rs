@@ -1,8 +1,8 @@
-//! The editor as a session sees it: where its questions and its files go.
+//! The editor as a session sees it: where its questions, its files and its commands go.
 
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::v1::schema::{
@@ -12,26 +12,53 @@ use agent_client_protocol::{Client, Error};
 use innerve_pipeline::Approver;
 use innerve_tool::port::FileSystem;
 
+#[cfg(unix)]
+use {
+    crate::Launch,
+    crate::terminal::EditorProcesses,
+    agent_client_protocol::v1::schema::TerminalId,
+    innerve_protocol::ToolUseId,
+    innerve_tool::port::ProcessRunner,
+    std::sync::atomic::{AtomicBool, Ordering},
+};
+
+use crate::Host;
 use crate::asking::EditorApprover;
+use crate::calls::Calls;
 use crate::files::EditorFiles;
 
 /// The editor's side of one session. Clones speak for the same session.
 #[derive(Clone)]
 pub struct Editor {
+    host: Arc<dyn Host>,
     connection: ConnectionTo<Client>,
     capabilities: Arc<ClientCapabilities>,
     cwd: Arc<Path>,
     /// Known as soon as the session is open.
     session: Arc<OnceLock<SessionId>>,
+    calls: Arc<Mutex<Calls>>,
+    /// Whether its terminals were found not to work.
+    #[cfg(unix)]
+    has_no_terminals: Arc<AtomicBool>,
 }
 
 impl Editor {
     pub(crate) fn new(
+        host: Arc<dyn Host>,
         connection: ConnectionTo<Client>,
         capabilities: Arc<ClientCapabilities>,
         cwd: &Path,
     ) -> Self {
-        Self { connection, capabilities, cwd: cwd.into(), session: Arc::default() }
+        Self {
+            host,
+            connection,
+            capabilities,
+            cwd: cwd.into(),
+            session: Arc::default(),
+            calls: Arc::default(),
+            #[cfg(unix)]
+            has_no_terminals: Arc::default(),
+        }
     }
 
     /// Puts questions to the person at the editor.
@@ -47,6 +74,53 @@ impl Editor {
             return disk;
         }
         Arc::new(EditorFiles::new(self.clone(), disk, fs.read_text_file, fs.write_text_file))
+    }
+
+    /// Processes that the person sees: the commands of tool uses run in terminals of the editor, by the program that
+    /// `launch` names and that calls [`relay`](crate::relay()) there; `host` starts everything else.
+    ///
+    /// Output, exit codes and the end of a whole group are as `host` has them, and nothing that a command leaves in its
+    /// background outlives what is returned. An editor without terminals leaves `host` as it is; where one does not work,
+    /// as in an editor on another machine, the command runs by `host`, and the host of the session is told once.
+    #[cfg(unix)]
+    pub fn processes(
+        &self,
+        host: Arc<dyn ProcessRunner>,
+        launch: Launch,
+    ) -> Arc<dyn ProcessRunner> {
+        if !self.capabilities.terminal {
+            return host;
+        }
+        Arc::new(EditorProcesses::new(self.clone(), host, launch))
+    }
+
+    #[cfg(unix)]
+    pub(crate) fn lends_terminals(&self) -> bool {
+        !self.has_no_terminals.load(Ordering::Relaxed)
+    }
+
+    /// Asks for no terminal any more, and says so.
+    #[cfg(unix)]
+    pub(crate) fn does_without_terminals(&self, why: &str) {
+        if !self.has_no_terminals.swap(true, Ordering::Relaxed) {
+            self.host.warn(&format!(
+                "commands do not run in the editor's terminals but as processes of innerve: {why}"
+            ));
+        }
+    }
+
+    /// Shows a terminal with the call that it is for.
+    #[cfg(unix)]
+    pub(crate) fn show_terminal(&self, tool_use: &ToolUseId, terminal: &TerminalId) {
+        let mut calls = self.calls();
+        if let Some(update) = calls.show(tool_use.as_str(), terminal) {
+            // Without an editor the run ends by itself.
+            let _gone = self.send(update);
+        }
+    }
+
+    fn calls(&self) -> MutexGuard<'_, Calls> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn connection(&self) -> &ConnectionTo<Client> {
@@ -69,6 +143,13 @@ impl Editor {
 
     /// Tells the editor something about the session.
     pub(crate) fn tell(&self, update: SessionUpdate) -> Result<(), Error> {
+        // Held while it is sent, so that no terminal is told of before its call.
+        let mut calls = self.calls();
+        let update = calls.follow(update);
+        self.send(update)
+    }
+
+    fn send(&self, update: SessionUpdate) -> Result<(), Error> {
         let Some(session) = self.session() else { return Ok(()) };
         self.connection.send_notification(SessionNotification::new(session, update))
     }

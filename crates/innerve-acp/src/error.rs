@@ -14,6 +14,9 @@ pub enum AcpError {
     /// The connection failed.
     #[error("the connection to the editor failed: {0}; restart the agent in the editor")]
     Connection(String),
+    /// A relay in an editor's terminal could not do its work.
+    #[error("{0}; this is started by an editor, for a command of `innerve acp`")]
+    Relay(String),
 }
 
 impl AcpError {
@@ -22,6 +25,7 @@ impl AcpError {
         match self {
             Self::Opening(_) => "acp:opening",
             Self::Connection(_) => "acp:connection",
+            Self::Relay(_) => "acp:relay",
         }
     }
 

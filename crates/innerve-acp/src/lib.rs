@@ -2,18 +2,33 @@
 #![doc = include_str!("../README.md")]
 
 mod asking;
+mod calls;
 mod editor;
 mod error;
 mod files;
+#[cfg(unix)]
+mod frame;
 mod host;
 mod modes;
 mod prompt;
+#[cfg(unix)]
+mod relay;
 mod serve;
 mod session;
 mod show;
+#[cfg(unix)]
+mod terminal;
 mod updates;
 
 pub use editor::Editor;
 pub use error::AcpError;
 pub use host::{Host, HostedSession, Opening};
+#[cfg(unix)]
+pub use relay::relay;
 pub use serve::serve;
+#[cfg(unix)]
+pub use terminal::Launch;
+
+/// The variable that an editor's terminal gives the [relay](relay()), with the word that lets it in.
+#[cfg(unix)]
+pub const RELAY_WORD: &str = "INNERVE_RELAY_WORD";

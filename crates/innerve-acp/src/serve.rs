@@ -212,7 +212,7 @@ impl Service {
             absolute(directory)?;
         }
         let client = Arc::clone(&self.client.lock().unwrap_or_else(PoisonError::into_inner));
-        let editor = Editor::new(connection.clone(), client, &cwd);
+        let editor = Editor::new(Arc::clone(&self.host), connection.clone(), client, &cwd);
         let opening = Opening {
             past: past.map(|id| id.to_string()),
             cwd,

@@ -5,10 +5,14 @@ use std::sync::Arc;
 use innerve_acp::{AcpError, Host, HostedSession, Opening};
 use innerve_agent::{Agent, PastSession};
 use innerve_builtins::host::HostFiles;
+#[cfg(unix)]
+use innerve_builtins::host::HostProcesses;
 use innerve_tool::BoxFuture;
 use serde_json::json;
 use tokio::sync::Mutex;
 
+#[cfg(unix)]
+use crate::args::EditorTerminalArguments;
 use crate::args::{AcpArguments, SessionArguments};
 use crate::exit::{Exit, Failure};
 use crate::interrupts::Interrupts;
@@ -33,6 +37,32 @@ pub(crate) async fn acp(arguments: AcpArguments) -> Result<Exit, Failure> {
         },
         () = interrupts.next() => Ok(Exit::Interrupted),
     }
+}
+
+/// The verb by which an editor's terminal reaches this program.
+#[cfg(unix)]
+const TERMINAL: &str = "editor-terminal";
+
+/// Runs the verb that an editor's terminal runs.
+#[cfg(unix)]
+pub(crate) fn terminal(arguments: &EditorTerminalArguments) -> Result<Exit, Failure> {
+    let Ok(word) = std::env::var(innerve_acp::RELAY_WORD) else {
+        return Err(Failure::usage(
+            "`editor-terminal` is what an editor starts for a command of `innerve acp`; to run a command by the agent, use \
+             `innerve call`",
+        ));
+    };
+    innerve_acp::relay(&arguments.socket, &word, HostProcesses::with_environment)
+        .map(|code| Exit::Command(u8::try_from(code).unwrap_or(1)))
+        .map_err(|error| Failure::new(error.to_string()))
+}
+
+/// How an editor's terminal starts this program; `None` if it does not know where it is.
+#[cfg(unix)]
+fn launch() -> Option<innerve_acp::Launch> {
+    let program = std::env::current_exe().ok()?;
+    let environment = std::env::vars_os().collect();
+    Some(innerve_acp::Launch { program, args: vec![TERMINAL.to_owned()], environment })
 }
 
 /// This program as the host of an editor's sessions.
@@ -61,6 +91,11 @@ impl Program {
         }
         workplace.ask_by(editor.approver());
         workplace.work_on(editor.files(Arc::new(HostFiles)));
+        #[cfg(unix)]
+        if let Some(launch) = launch() {
+            workplace
+                .run_by(move || editor.processes(Arc::new(HostProcesses::new()), launch.clone()));
+        }
         let past = match past {
             Some(id) => Some(sessions::take(&sessions::find(&workplace.sessions, &id)?)?),
             None => None,

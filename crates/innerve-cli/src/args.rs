@@ -14,7 +14,7 @@ use innerve_permission::PermissionMode;
 
 use crate::telemetry::LogArguments;
 
-pub(crate) use acp::AcpArguments;
+pub(crate) use acp::{AcpArguments, EditorTerminalArguments};
 pub(crate) use doctor::{CompletionsArguments, DoctorArguments, Page};
 pub(crate) use mcp::{
     McpArguments, McpListArguments, McpServeArguments, McpVerb, McpVerbArguments,
@@ -59,6 +59,9 @@ pub(crate) enum Verb {
     /// Runs a program in a sandbox that this program makes by restricting itself first; for innerve's own use.
     #[command(hide = true)]
     SandboxExec(SandboxExecArguments),
+    /// Runs a command of the agent in a terminal of an editor; for innerve's own use.
+    #[command(hide = true)]
+    EditorTerminal(EditorTerminalArguments),
     /// Lists the tools.
     Tools(ToolsArguments),
     /// Trusts this workspace: what its own settings files allow counts from then on.
@@ -84,8 +87,8 @@ pub(crate) enum Verb {
 /// What to run, and what it may do.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct SandboxExecArguments {
-    /// What it may do, as JSON.
-    pub(crate) profile: String,
+    /// What the launcher is to do before it becomes the program, as JSON.
+    pub(crate) order: String,
     /// The program.
     pub(crate) program: String,
     /// Its arguments.

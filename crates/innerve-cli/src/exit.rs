@@ -19,6 +19,9 @@ pub(crate) enum Exit {
     Stopped,
     /// 130: interrupted.
     Interrupted,
+    /// As the command ended that this program ran in an editor's terminal.
+    #[cfg(all(feature = "acp", unix))]
+    Command(u8),
 }
 
 impl From<Exit> for ExitCode {
@@ -31,6 +34,8 @@ impl From<Exit> for ExitCode {
             Exit::Denied => 4,
             Exit::Stopped => 5,
             Exit::Interrupted => 130,
+            #[cfg(all(feature = "acp", unix))]
+            Exit::Command(code) => code,
         })
     }
 }

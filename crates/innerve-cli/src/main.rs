@@ -80,11 +80,19 @@ fn dispatch(arguments: Arguments) -> Result<Exit, Failure> {
         Some(Verb::Acp(_)) => Err(Failure::usage(
             "this program was built without the agent for editors; build it with: cargo build --release --features acp",
         )),
+        #[cfg(all(feature = "acp", unix))]
+        Some(Verb::EditorTerminal(arguments)) => acp::terminal(&arguments),
+        #[cfg(not(all(feature = "acp", unix)))]
+        Some(Verb::EditorTerminal(_)) => {
+            Err(Failure::usage("this program has no agent for editors, and nothing to run for one"))
+        }
         Some(Verb::Sessions(arguments)) => with_runtime(sessions::sessions(arguments)),
         Some(Verb::SandboxExec(arguments)) => {
-            let SandboxExecArguments { profile, program, arguments } = arguments;
-            let error = innerve_builtins::sandbox::run_restricted(&profile, &program, &arguments);
-            Err(Failure::new(format!("the sandbox cannot be made: {error}")))
+            let SandboxExecArguments { order, program, arguments } = arguments;
+            innerve_builtins::sandbox::launch(&order, &program, &arguments).map_err(|error| {
+                Failure::new(format!("the sandbox cannot be made: {error}"))
+            })?;
+            Ok(Exit::Success)
         }
         Some(Verb::Tools(arguments)) => with_runtime(async move { tools::tools(&arguments) }),
     }

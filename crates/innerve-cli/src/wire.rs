@@ -30,6 +30,8 @@ use innerve_pipeline::{Approver, Pipeline, PolicySource, Turn};
 use innerve_protocol::SessionId;
 use innerve_settings::Watcher;
 use innerve_tool::port::FileSystem;
+#[cfg(all(feature = "acp", unix))]
+use innerve_tool::port::ProcessRunner;
 use innerve_tool::{CancellationToken, ToolPool};
 
 use crate::args::{PolicyArguments, SessionArguments};
@@ -45,7 +47,7 @@ use crate::trace::Trace;
 use approval::Fatal;
 pub(crate) use reload::Reload;
 pub(crate) use servers::PATIENCE;
-use tools::{BuiltinTools, Reading};
+use tools::{BuiltinTools, Processes, Reading};
 
 /// A directory with all that holds in it.
 pub(crate) struct Workplace {
@@ -69,6 +71,8 @@ pub(crate) struct Workplace {
     approver: Option<Arc<dyn Approver>>,
     /// What the file tools work on.
     files: Arc<dyn FileSystem>,
+    /// What starts the commands of each agent.
+    processes: Processes,
     fatal: Fatal,
     sandbox: Option<sandbox::Prepared>,
     /// Held by whoever asks at the terminal.
@@ -106,8 +110,8 @@ impl Workplace {
 
     /// Finds the sandbox that settings ask for.
     fn set_up_sandbox(&mut self) -> Result<(), Failure> {
-        let own = [self.config.clone(), self.state.clone()];
-        let outcome = sandbox::prepare(&self.layers, &self.policy.home, &own)?;
+        let outcome =
+            sandbox::prepare(&self.layers, &self.policy.home, &self.config, &self.state)?;
         self.policy.sandbox = outcome.prepared.as_ref().map(|prepared| prepared.sandbox.clone());
         self.warnings.extend(outcome.warnings);
         self.sandbox = outcome.prepared;
@@ -117,6 +121,11 @@ impl Workplace {
     /// What commands run in, if settings ask for a sandbox and there is one.
     pub(crate) fn sandbox_name(&self) -> Option<&'static str> {
         self.sandbox.as_ref().map(sandbox::Prepared::name)
+    }
+
+    /// What hosts commands reach in the sandbox, in words; `None` if they reach none.
+    pub(crate) fn sandbox_reach(&self) -> Option<String> {
+        self.sandbox.as_ref().and_then(|sandbox| sandbox.reach(&self.policy.rules))
     }
 
     /// Why commands run without the sandbox that settings ask for.
@@ -162,6 +171,7 @@ impl Workplace {
             prompt_tool: None,
             approver: None,
             files: Arc::new(HostFiles),
+            processes: tools::of_this_machine(),
             fatal: Fatal::default(),
             asking: Arc::default(),
             sandbox: None,
@@ -185,6 +195,15 @@ impl Workplace {
     #[cfg(feature = "acp")]
     pub(crate) fn work_on(&mut self, files: Arc<dyn FileSystem>) {
         self.files = files;
+    }
+
+    /// Has each agent's commands started by what this makes, in place of the processes of this machine.
+    #[cfg(all(feature = "acp", unix))]
+    pub(crate) fn run_by(
+        &mut self,
+        processes: impl Fn() -> Arc<dyn ProcessRunner> + Send + Sync + 'static,
+    ) {
+        self.processes = Arc::new(processes);
     }
 
     /// Adds an allow rule.
@@ -358,6 +377,7 @@ impl Workplace {
             .map(|sandbox| sandbox.confinement(Arc::clone(&policy), &self.disk));
         let hidden = Some(hidden::by_rules(policy, &self.disk));
         BuiltinTools::new(results, reading, Arc::clone(&self.files), hidden)
+            .with_processes(Arc::clone(&self.processes))
             .with_confinement(confinement, scratch)
     }
 

@@ -130,6 +130,15 @@ impl ProcessRunner for HostProcesses {
     ) -> BoxFuture<'_, io::Result<Box<dyn RunningProcess>>> {
         Box::pin(async move { self.start(&request, &output) })
     }
+
+    #[cfg(unix)]
+    fn all_ended(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            while self.watchdog.is_busy() {
+                sleep(POLL).await;
+            }
+        })
+    }
 }
 
 // The environment may hold secrets.

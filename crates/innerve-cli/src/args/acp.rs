@@ -1,5 +1,7 @@
 //! Flags of the agent for editors.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use super::AgentArguments;
@@ -11,4 +13,15 @@ use super::AgentArguments;
 pub(crate) struct AcpArguments {
     #[command(flatten)]
     pub(crate) agent: AgentArguments,
+}
+
+/// Which command to run.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct EditorTerminalArguments {
+    /// The socket of the agent that has the command.
+    #[cfg_attr(
+        not(all(feature = "acp", unix)),
+        expect(dead_code, reason = "without the agent for editors there is no terminal")
+    )]
+    pub(crate) socket: PathBuf,
 }

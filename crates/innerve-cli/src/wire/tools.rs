@@ -13,8 +13,9 @@ use innerve_builtins::worktree::GitWorktrees;
 use innerve_builtins::{FileAccess, Hidden, Host, builtins};
 use innerve_mcp::Servers;
 use innerve_tool::port::{
-    AgentType, CatalogEntry, ChangeJournal, FileLedger, FileSystem, SmallModel, SubagentError,
-    SubagentOutcome, SubagentRequest, SubagentSpawner, TaskRegistry, ToolCatalog, WebSearcher,
+    AgentType, CatalogEntry, ChangeJournal, FileLedger, FileSystem, ProcessRunner, SmallModel,
+    SubagentError, SubagentOutcome, SubagentRequest, SubagentSpawner, TaskRegistry, ToolCatalog,
+    WebSearcher,
 };
 use innerve_tool::{BoxFuture, CallContext, ToolSources, erase};
 
@@ -35,12 +36,21 @@ pub(super) enum Reading {
     Assumed,
 }
 
+/// Makes what starts the commands of one agent, and ends with it what they leave behind.
+pub(super) type Processes = Arc<dyn Fn() -> Arc<dyn ProcessRunner> + Send + Sync>;
+
+/// Processes of this machine.
+pub(super) fn of_this_machine() -> Processes {
+    Arc::new(|| Arc::new(HostProcesses::new()))
+}
+
 /// Builds the built-in tools.
 pub(super) struct BuiltinTools {
     results: PathBuf,
     reading: Reading,
     /// Shared by all agents, so that no two write one file at the same time.
     files: FileAccess,
+    processes: Processes,
     /// What the main conversation has read. Its tools are built anew for each task, and it has read the files all the same.
     ledger: Arc<MemoryLedger>,
     small_model: Option<Arc<dyn SmallModel>>,
@@ -66,6 +76,7 @@ impl BuiltinTools {
             results,
             reading,
             files,
+            processes: of_this_machine(),
             ledger: Arc::default(),
             small_model: None,
             searcher: web::configured(),
@@ -78,6 +89,12 @@ impl BuiltinTools {
     /// Notes what files were before they are changed.
     pub(super) fn with_journal(mut self, journal: Arc<dyn ChangeJournal>) -> Self {
         self.files = self.files.with_journal(journal);
+        self
+    }
+
+    /// Has commands started by what this makes.
+    pub(super) fn with_processes(mut self, processes: Processes) -> Self {
+        self.processes = processes;
         self
     }
 
@@ -148,7 +165,7 @@ impl ToolFactory for BuiltinTools {
         }
         let host = Host {
             files: self.files.for_agent(self.ledger(seat)),
-            processes: Arc::new(HostProcesses::new()),
+            processes: (self.processes)(),
             spool: Arc::new(DiskSpool::new(self.results.clone())),
             clock: Arc::new(HostClock),
             tasks,

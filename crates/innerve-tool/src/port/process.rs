@@ -8,7 +8,10 @@ use innerve_protocol::ToolUseId;
 
 use crate::BoxFuture;
 
-/// Starts processes: on this machine, or in an editor's terminal.
+/// Starts processes: on this machine (`innerve-builtins`), or in an editor's terminal (`innerve-acp`).
+///
+/// Whoever implements it keeps the two streams apart, gives the whole output to the sink, and leaves no process of a
+/// group behind that was killed or dropped.
 pub trait ProcessRunner: Send + Sync {
     /// Starts a process in a group of its own, with nothing on standard input.
     fn spawn(
@@ -16,6 +19,12 @@ pub trait ProcessRunner: Send + Sync {
         request: ProcessRequest,
         output: Arc<dyn OutputSink>,
     ) -> BoxFuture<'_, io::Result<Box<dyn RunningProcess>>>;
+
+    /// Waits until nothing runs any more of what was started here, what ended processes have left behind included. By
+    /// default it is not known that anything does.
+    fn all_ended(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// What to start.

@@ -102,6 +102,11 @@ impl Watchdog {
         });
     }
 
+    /// Whether anything runs.
+    pub(super) fn is_busy(&self) -> bool {
+        !self.state().sessions.is_empty()
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,0 +1,200 @@
+//! A command in an editor's terminal, seen from the agent: what the relay tells of it, and what ends it.
+
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use innerve_tool::port::{ExitStatus, OutputSink, RunningProcess};
+use innerve_tool::{BoxFuture, CancellationToken};
+use tokio::io::{AsyncRead, AsyncWriteExt as _};
+use tokio::net::UnixStream;
+use tokio::sync::{oneshot, watch};
+use tokio::time::timeout;
+
+use super::{Life, Terminal};
+use crate::frame::{self, Frame, MAX_PIECE};
+
+/// How long the relay may take to end a group: it asks for two seconds, then forces.
+const ASKED: Duration = Duration::from_secs(5);
+/// How long the editor may take to end the relay.
+const FORCED: Duration = Duration::from_secs(3);
+/// By what a command counts as killed whose relay is gone: by what ends one that cannot say so any more.
+const KILLED: ExitStatus = ExitStatus::Signal(9);
+
+/// Has the relay start the command, and waits until it has.
+pub(super) async fn start(
+    mut stream: UnixStream,
+    order: &[u8],
+    output: Arc<dyn OutputSink>,
+    terminal: Arc<Terminal>,
+    life: Arc<Life>,
+) -> io::Result<Box<dyn RunningProcess>> {
+    stream.write_all(order).await?;
+    let (started, starting) = oneshot::channel();
+    let (ended, ending) = watch::channel(None);
+    let mut process = EditorProcess {
+        id: None,
+        ended: ending,
+        kill: CancellationToken::new(),
+        cut: life.0.child_token(),
+        terminal: Arc::clone(&terminal),
+        is_over: false,
+        _life: life,
+    };
+    let told = Told { output: Some(output), started: Some(started), ended };
+    tokio::spawn(follow(stream, told, process.kill.clone(), process.cut.clone(), terminal));
+    match starting.await {
+        Ok(Ok(id)) => {
+            process.id = id;
+            Ok(Box::new(process))
+        }
+        Ok(Err(error)) => Err(error),
+        Err(_) => Err(io::Error::new(
+            io::ErrorKind::ConnectionAborted,
+            "the editor's terminal ended before the command ran",
+        )),
+    }
+}
+
+/// Stays with the relay to its end, which comes when nothing of the command runs any more.
+async fn follow(
+    stream: UnixStream,
+    mut told: Told,
+    kill: CancellationToken,
+    cut: CancellationToken,
+    terminal: Arc<Terminal>,
+) {
+    let (mut from, mut to) = stream.into_split();
+    let is_cut = {
+        let mut listening = pin!(told.listen(&mut from));
+        let mut is_killed = false;
+        loop {
+            tokio::select! {
+                () = &mut listening => break false,
+                () = cut.cancelled() => break true,
+                () = kill.cancelled(), if !is_killed => {
+                    is_killed = true;
+                    if let Ok(bytes) = Frame::Kill.encode() {
+                        // A relay that is gone has told so by now.
+                        let _gone = to.write_all(&bytes).await;
+                    }
+                }
+            }
+        }
+    };
+    drop(told);
+    // The relay takes it for the end of the agent.
+    drop(to);
+    if is_cut {
+        // The relay can end more than the editor, who would only end the relay.
+        let _slow = timeout(ASKED, tokio::io::copy(&mut from, &mut tokio::io::sink())).await;
+    }
+    drop(terminal);
+}
+
+/// What is made of the relay's words.
+struct Told {
+    /// Dropped when the command has ended: what comes later is of its background.
+    output: Option<Arc<dyn OutputSink>>,
+    started: Option<oneshot::Sender<io::Result<Option<u32>>>>,
+    ended: watch::Sender<Option<ExitStatus>>,
+}
+
+impl Told {
+    async fn listen(&mut self, from: &mut (impl AsyncRead + Unpin)) {
+        // What is no frame ends it as the end of the connection does.
+        while let Ok(Some(frame)) = frame::read(from, MAX_PIECE).await {
+            match frame {
+                Frame::Output(stream, bytes) => {
+                    if let Some(output) = &self.output {
+                        output.write(stream, &bytes);
+                    }
+                }
+                Frame::Started(id) => self.has_started(Ok(id)),
+                Frame::Failed(code, words) => {
+                    let error = code.map(io::Error::from_raw_os_error);
+                    self.has_started(Err(error.unwrap_or_else(|| io::Error::other(words))));
+                }
+                Frame::Ended(status) => self.has_ended(status),
+                Frame::Hello(_) | Frame::Order(_) | Frame::Kill => break,
+            }
+        }
+        self.has_ended(KILLED);
+    }
+
+    fn has_started(&mut self, how: io::Result<Option<u32>>) {
+        if let Some(started) = self.started.take() {
+            // Nobody waits for it where the call was given up.
+            let _given_up = started.send(how);
+        }
+    }
+
+    fn has_ended(&mut self, status: ExitStatus) {
+        self.output = None;
+        self.started = None;
+        self.ended.send_if_modified(|ended| ended.replace(ended.unwrap_or(status)).is_none());
+    }
+}
+
+struct EditorProcess {
+    id: Option<u32>,
+    ended: watch::Receiver<Option<ExitStatus>>,
+    /// Asks the relay to end the command.
+    kill: CancellationToken,
+    /// Leaves the relay, which then ends all that still runs.
+    cut: CancellationToken,
+    terminal: Arc<Terminal>,
+    /// Whether it has ended; otherwise dropping ends it.
+    is_over: bool,
+    _life: Arc<Life>,
+}
+
+impl EditorProcess {
+    async fn end(&mut self) -> io::Result<ExitStatus> {
+        let ended = self.ended.wait_for(Option::is_some).await.ok().and_then(|ended| *ended);
+        let status = ended.ok_or_else(|| io::Error::other("the agent ends"))?;
+        self.is_over = true;
+        self.id = None;
+        Ok(status)
+    }
+}
+
+impl RunningProcess for EditorProcess {
+    fn id(&self) -> Option<u32> {
+        self.id
+    }
+
+    fn wait(&mut self) -> BoxFuture<'_, io::Result<ExitStatus>> {
+        Box::pin(self.end())
+    }
+
+    fn kill(&mut self) -> BoxFuture<'_, io::Result<()>> {
+        Box::pin(async move {
+            self.kill.cancel();
+            if let Ok(ended) = timeout(ASKED, self.end()).await {
+                return ended.map(|_| ());
+            }
+            let terminal = Arc::clone(&self.terminal);
+            let forced = async {
+                terminal.kill().await;
+                self.end().await
+            };
+            match timeout(FORCED, forced).await {
+                Ok(ended) => ended.map(|_| ()),
+                Err(_) => Err(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    "the command in the editor's terminal does not end",
+                )),
+            }
+        })
+    }
+}
+
+impl Drop for EditorProcess {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.cut.cancel();
+        }
+    }
+}

@@ -119,6 +119,55 @@ fn a_copy_of_a_session_whose_list_cannot_be_read_begins_with_an_empty_one_and_sa
     assert_eq!(std::fs::read_to_string(&list).unwrap(), "{\"tasks\": [");
 }
 
+#[test]
+fn hooks_hear_of_tasks_that_are_new_or_done_and_may_refuse_both() {
+    let world = World::new();
+    let hook = |line: &str| json!([{ "hooks": [{ "type": "command", "command": line }] }]);
+    let created = "cat >> heard; echo >> heard; grep -q Nonsense heard && { echo 'no nonsense' >&2; exit 2; }; exit 0";
+    let completed = r#"cat >> heard; echo >> heard; test -e tested || { echo 'test it first' >&2; exit 2; }
+        echo '{"continue": false, "stopReason": "all is done", "systemMessage": "well done"}'"#;
+    let settings =
+        json!({ "hooks": { "TaskCreated": hook(created), "TaskCompleted": hook(completed) } });
+    let done = || reply().uses("TaskUpdate", json!({ "taskId": "1", "status": "completed" }));
+    let model = world.model(
+        Wire::Anthropic,
+        [
+            reply().uses("TaskCreate", json!({ "subject": "Build", "description": "All of it" })),
+            done(),
+            creates(reply(), "Nonsense"),
+            lists(),
+            reply().bash("touch tested"),
+            done(),
+        ],
+    );
+    world
+        .innerve(["run", "go", "--task-list", "shared", "--allow", "Bash(touch *)"])
+        .args(["--settings", &settings.to_string()])
+        .model(&model)
+        .run()
+        .complains(["well done", "all is done"]);
+    let answers = told(&model.request(5));
+    assert_eq!(answers[0], "Task #1 is on the list: Build");
+    assert!(
+        answers[1].contains("does not count as completed") && answers[1].contains("test it first")
+    );
+    assert!(answers[2].contains("not put on the list") && answers[2].contains("no nonsense"));
+    assert_eq!(answers[3], "#1 [pending] Build");
+    let heard = std::fs::read_to_string(world.work("heard")).unwrap();
+    let heard: Vec<Value> =
+        heard.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let names: Vec<&str> =
+        heard.iter().map(|event| event["hook_event_name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["TaskCreated", "TaskCompleted", "TaskCreated", "TaskCompleted"]);
+    for event in [&heard[0], &heard[1], &heard[3]] {
+        assert_eq!(event["task_id"], "1");
+        assert_eq!(event["task_subject"], "Build");
+        assert_eq!(event["task_description"], "All of it");
+        assert!(event["session_id"].is_string() && event["cwd"].is_string());
+    }
+    assert_eq!((&heard[2]["task_id"], &heard[2]["task_description"]), (&json!("2"), &Value::Null));
+}
+
 /// The session that a file belongs to.
 fn session_of(file: &std::path::Path) -> String {
     file.parent().unwrap().file_name().unwrap().to_str().unwrap().to_owned()

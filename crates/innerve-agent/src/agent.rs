@@ -12,7 +12,7 @@ use futures_util::{FutureExt as _, Stream};
 use innerve_pipeline::HookEventName;
 use innerve_protocol::{ContentBlock, Message, SharedMessage};
 use innerve_tool::CancellationToken;
-use innerve_tool::port::{SubagentSpawner, TaskListStore, ToolCatalog};
+use innerve_tool::port::{SubagentSpawner, ToolCatalog};
 use serde_json::json;
 use tokio::sync::{Mutex, mpsc};
 use tracing::Instrument as _;
@@ -25,6 +25,7 @@ use crate::hooks::object;
 use crate::inbox::Inbox;
 use crate::looping::Looping;
 use crate::subagent::{Parent, Spawner};
+use crate::task_list::ToldList;
 use crate::{
     AgentEvent, LogError, PastSession, Seat, SessionEnv, Terminal, TerminalReason, telemetry,
 };
@@ -206,7 +207,7 @@ fn assemble(parent: Parent) -> Arc<PoolCatalog> {
         depth: env.depth,
         spawner,
         tasks: Arc::clone(&env.tasks),
-        task_list: env.task_list.clone().map(|list| list as Arc<dyn TaskListStore>),
+        task_list: ToldList::of(&env),
         catalog: Arc::clone(&catalog) as Arc<dyn ToolCatalog>,
     };
     catalog.begin(env.tools.tools(&seat));

@@ -1,6 +1,7 @@
 //! Hooks of a session: what they are told when a run begins, moves and would end, and what follows from their words.
 
 use std::path::Path;
+use std::sync::{MutexGuard, PoisonError};
 
 use innerve_pipeline::{HookDecision, HookEvent, HookEventName, PolicySource as _, Settled};
 use innerve_protocol::{ContentBlock, ToolUse};
@@ -8,6 +9,7 @@ use innerve_tool::port::TaskState;
 use serde_json::{Map, Value, json};
 
 use crate::looping::{Looping, Next, State, end};
+use crate::task_list::Said;
 use crate::{AgentEvent, LogError, SessionEnv, TerminalReason, Transition, telemetry};
 
 /// Times in a row that hooks may keep a run from ending (Claude Code documentation, "hooks").
@@ -135,6 +137,20 @@ impl Looping<'_> {
             ..State::default()
         };
         Ok(Next::Continue(next, Transition::StopHookBlocking))
+    }
+
+    /// What hooks said to the person of tasks of the list, since the last time.
+    pub(crate) fn said_of_tasks(&self) -> Vec<String> {
+        std::mem::take(&mut self.sayings().messages)
+    }
+
+    /// Why the run must stop, if a hook said so of a task.
+    pub(crate) fn stopped_at_a_task(&self) -> Option<String> {
+        self.sayings().stop.take()
+    }
+
+    fn sayings(&self) -> MutexGuard<'_, Said> {
+        self.env.sayings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The agent moved to another directory.

@@ -56,6 +56,7 @@ impl Looping<'_> {
             stop = stop.or(call.stop);
         }
         content.append(&mut notes);
+        stop = stop.or(self.stopped_at_a_task().map(StopRequest::HookStopped));
         if !interrupted {
             let heard = self.hear(HookEventName::PostToolBatch, batch).await;
             content.extend(heard.context.into_iter().map(ContentBlock::text));
@@ -179,7 +180,8 @@ impl Looping<'_> {
         if let Outcome::Refused(reason) = &settled.outcome {
             self.denials.push((tool_use.clone(), (**reason).clone()));
         }
-        for notice in &settled.notices {
+        let of_tasks = self.said_of_tasks();
+        for notice in settled.notices.iter().chain(&of_tasks) {
             self.tell(AgentEvent::Warning(notice.clone())).await;
         }
         for index in executor.due() {

@@ -12,6 +12,7 @@ use innerve_protocol::{AgentId, SessionId};
 use innerve_tool::port::{SubagentSpawner, TaskListStore, TaskRegistry, ToolCatalog, Worktrees};
 use innerve_tool::{BoxFuture, CancellationToken, ToolSources};
 
+use crate::task_list::Sayings;
 use crate::{
     AgentClassifier, AgentConfig, Journal, RemoteTools, SharedPolicy, Spending, TaskListFile, Tasks,
 };
@@ -91,6 +92,8 @@ pub struct SessionEnv {
     /// The list of things to do that an agent shares with its sub-agents; `None` where each agent keeps its own by
     /// itself.
     pub task_list: Option<Arc<TaskListFile>>,
+    /// What hooks said of tasks of that list.
+    pub(crate) sayings: Sayings,
     /// Gives sub-agents git worktrees of their own.
     pub worktrees: Option<Arc<dyn Worktrees>>,
     /// Keeps what files were before they were changed; told of each turn, so that it can be undone.
@@ -144,6 +147,7 @@ impl SessionEnv {
             tools,
             tasks: Arc::new(Tasks::default()),
             task_list: None,
+            sayings: Sayings::default(),
             worktrees: None,
             journal: None,
             classifier: None,
@@ -170,6 +174,7 @@ impl SessionEnv {
             tools,
             tasks,
             task_list,
+            sayings: _,
             journal,
             worktrees,
             classifier,
@@ -194,6 +199,7 @@ impl SessionEnv {
             tasks: Arc::clone(tasks),
             // Shared: it is how agents see what is to be done and who does it.
             task_list: task_list.clone(),
+            sayings: Sayings::default(),
             journal: journal.clone(),
             worktrees: worktrees.clone(),
             classifier: classifier.as_ref().map(AgentClassifier::child),

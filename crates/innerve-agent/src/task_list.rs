@@ -15,6 +15,10 @@ use serde_json::Value;
 
 use crate::log::create_private_dir;
 
+mod told;
+
+pub(crate) use told::{Said, Sayings, ToldList};
+
 /// A file of more bytes is none that was written here.
 const MAX_BYTES: u64 = 8 << 20;
 /// Tasks that are carried over a compaction.

@@ -64,6 +64,10 @@ pub enum HookEventName {
     SubagentStart,
     /// A sub-agent would stop.
     SubagentStop,
+    /// A task was put on the list that agents share.
+    TaskCreated,
+    /// A task of that list is to be done.
+    TaskCompleted,
     /// Before a compaction.
     PreCompact,
     /// After a compaction.
@@ -179,6 +183,8 @@ impl HookEventName {
             Self::Stop => "Stop",
             Self::SubagentStart => "SubagentStart",
             Self::SubagentStop => "SubagentStop",
+            Self::TaskCreated => "TaskCreated",
+            Self::TaskCompleted => "TaskCompleted",
             Self::PreCompact => "PreCompact",
             Self::PostCompact => "PostCompact",
             Self::Notification => "Notification",

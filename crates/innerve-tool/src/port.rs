@@ -19,7 +19,7 @@ pub use process::{
 };
 pub use services::{CatalogEntry, SearchHit, SmallModel, ToolCatalog, WebSearcher};
 pub use session::{
-    AgentType, Clock, Isolation, OutputSpool, SpoolFile, SubagentError, SubagentOutcome,
-    SubagentRequest, SubagentSpawner, TaskError, TaskId, TaskKind, TaskListStore, TaskRegistry,
-    TaskState, TaskStatus, Worktrees,
+    AgentType, Clock, Isolation, ListNews, ListStep, OutputSpool, SpoolFile, SubagentError,
+    SubagentOutcome, SubagentRequest, SubagentSpawner, TaskError, TaskId, TaskKind, TaskListStore,
+    TaskRegistry, TaskState, TaskStatus, Worktrees,
 };

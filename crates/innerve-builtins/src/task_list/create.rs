@@ -6,7 +6,7 @@ use std::sync::Arc;
 use innerve_permission::facts::{self, Place};
 use innerve_permission::{CallFacts, Preview};
 use innerve_protocol::ToolResultContent;
-use innerve_tool::port::TaskListStore;
+use innerve_tool::port::{ListNews, ListStep, TaskListStore};
 use innerve_tool::{CallContext, Tool, ToolError, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,6 +80,7 @@ impl Tool for TaskCreateTool {
         _approved: Option<Preview>,
         _context: CallContext<()>,
     ) -> Result<ToolOutput<TaskCreateOutput>, ToolError> {
+        let description = input.description.clone();
         let task = change(self.store.as_ref(), |list| {
             let task = list.add(NewTask {
                 subject: line(&input.subject),
@@ -92,6 +93,19 @@ impl Tool for TaskCreateTool {
             })?;
             Ok((CreatedTask { id: task.id, subject: task.subject.clone() }, Keep::Changes))
         })?;
+        let news = ListNews {
+            step: ListStep::Created,
+            id: task.id.to_string(),
+            subject: task.subject.clone(),
+            description,
+        };
+        if let Err(why) = self.store.announce(news).await {
+            change(self.store.as_ref(), |list| {
+                list.remove(task.id);
+                Ok(((), Keep::Changes))
+            })?;
+            return Err(ToolError::invalid(format!("the task was not put on the list: {why}")));
+        }
         Ok(ToolOutput::new(TaskCreateOutput { task }))
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use innerve_permission::facts::{self, Place};
 use innerve_permission::{CallFacts, Preview};
 use innerve_protocol::ToolResultContent;
-use innerve_tool::port::TaskListStore;
+use innerve_tool::port::{ListNews, ListStep, TaskListStore};
 use innerve_tool::{CallContext, Tool, ToolError, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use super::list::{
     ListedStatus, ListedTask, MAX_TASKS, TaskList, TaskNumber, Words, check_metadata,
 };
-use super::{Keep, change, joined, line};
+use super::{Keep, change, joined, line, read};
 
 /// Changes tasks of the list that all agents of a session share.
 pub struct TaskUpdateTool {
@@ -152,6 +152,26 @@ impl TaskUpdateInput {
             || metadata.is_some()
             || add_blocks.is_some()
             || add_blocked_by.is_some()
+    }
+
+    /// What is told of the task if it would be done by this, and was not before.
+    fn completion(
+        &self,
+        list: &TaskList,
+        agent: Option<&str>,
+    ) -> Result<Option<ListNews>, ToolError> {
+        if self.status != Some(TaskUpdateStatus::Completed) {
+            return Ok(None);
+        }
+        let mut tried = list.clone();
+        let output = self.apply(&mut tried, agent)?;
+        let task = tried.get(output.task_id).filter(|_| output.status_change.is_some());
+        Ok(task.map(|task| ListNews {
+            step: ListStep::Completed,
+            id: task.id.to_string(),
+            subject: task.subject.clone(),
+            description: task.description.clone(),
+        }))
     }
 
     fn apply(
@@ -311,6 +331,13 @@ impl Tool for TaskUpdateTool {
         context: CallContext<()>,
     ) -> Result<ToolOutput<TaskUpdateOutput>, ToolError> {
         let agent = context.session.agent_id.as_ref().map(ToString::to_string);
+        let news = read(self.store.as_ref(), |list| input.completion(list, agent.as_deref()))?;
+        if let Some(news) = news {
+            let id = news.id.clone();
+            self.store.announce(news).await.map_err(|why| {
+                ToolError::invalid(format!("task #{id} does not count as completed: {why}"))
+            })?;
+        }
         let output = change(self.store.as_ref(), |list| {
             let output = input.apply(list, agent.as_deref())?;
             let keep = if output.updated_fields.is_empty() { Keep::Nothing } else { Keep::Changes };

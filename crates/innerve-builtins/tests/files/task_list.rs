@@ -4,8 +4,8 @@ use std::io;
 use std::sync::{Arc, Mutex};
 
 use innerve_builtins::task_list::{TaskCreateTool, TaskGetTool, TaskListTool, TaskUpdateTool};
-use innerve_tool::port::TaskListStore;
-use innerve_tool::{CallContext, SessionView, Tool, ToolError};
+use innerve_tool::port::{ListNews, ListStep, TaskListStore};
+use innerve_tool::{BoxFuture, CallContext, SessionView, Tool, ToolError};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -17,6 +17,9 @@ struct Kept {
     text: Mutex<Option<String>>,
     is_full: Mutex<bool>,
     writes: Mutex<usize>,
+    told: Mutex<Vec<ListNews>>,
+    /// What whoever listens objects to.
+    objects_to: Mutex<Option<ListStep>>,
 }
 
 impl TaskListStore for Kept {
@@ -31,6 +34,12 @@ impl TaskListStore for Kept {
             *text = Some(list.to_string());
         }
         Ok(())
+    }
+
+    fn announce(&self, news: ListNews) -> BoxFuture<'_, Result<(), String>> {
+        let objects = *self.objects_to.lock().unwrap() == Some(news.step);
+        self.told.lock().unwrap().push(news);
+        Box::pin(async move { if objects { Err("not on Fridays".to_owned()) } else { Ok(()) } })
     }
 }
 
@@ -462,4 +471,34 @@ fn check_sense(kept: &Kept) {
         let waits = edges(task).iter().any(|id| find(id).unwrap()["status"] != "completed");
         assert!(!(waits && task["status"] == "in_progress"), "{list}");
     }
+}
+
+#[tokio::test]
+async fn what_is_new_and_what_is_done_is_announced_and_may_be_refused() {
+    let tools = Tools::new();
+    let input = json!({ "subject": "Build", "description": "All of it" });
+    tools.call(&tools.create, input.clone()).await.unwrap();
+    let news = |step| ListNews {
+        step,
+        id: "1".to_owned(),
+        subject: "Build".to_owned(),
+        description: "All of it".to_owned(),
+    };
+    *tools.kept.objects_to.lock().unwrap() = Some(ListStep::Completed);
+    let refused = tools.refused("1", json!({ "status": "completed" })).await;
+    assert_eq!(refused, "task #1 does not count as completed: not on Fridays");
+    // What is no completion is not announced: another status, a change that is not valid, a task that is done already.
+    tools.update("1", json!({ "status": "in_progress" })).await.unwrap();
+    tools.refused("1", json!({ "status": "completed", "addBlockedBy": ["9"] })).await;
+    *tools.kept.objects_to.lock().unwrap() = None;
+    tools.update("1", json!({ "status": "completed" })).await.unwrap();
+    tools.update("1", json!({ "status": "completed", "owner": "me" })).await.unwrap();
+    let expected = [ListStep::Created, ListStep::Completed, ListStep::Completed].map(news);
+    assert_eq!(*tools.kept.told.lock().unwrap(), expected);
+
+    *tools.kept.objects_to.lock().unwrap() = Some(ListStep::Created);
+    let refused = tools.call(&tools.create, input).await.unwrap_err();
+    assert_eq!(refused.message(), "the task was not put on the list: not on Fridays");
+    let (rows, _) = tools.call(&tools.list, json!({})).await.unwrap();
+    assert_eq!(rows, "#1 [completed] Build (me)");
 }

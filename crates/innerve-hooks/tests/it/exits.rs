@@ -132,6 +132,8 @@ async fn code_2_does_at_each_event_what_the_event_can_bear() {
         Name::UserPromptSubmit,
         Name::Stop,
         Name::SubagentStop,
+        Name::TaskCreated,
+        Name::TaskCompleted,
         Name::PreCompact,
         Name::ConfigChange,
     ];

@@ -256,6 +256,35 @@ pub trait TaskListStore: Send + Sync {
     /// # Errors
     /// It cannot be read, and `change` was not called; or it cannot be kept, and is as it was.
     fn change(&self, change: &mut dyn FnMut(&Value) -> Option<Value>) -> io::Result<()>;
+
+    /// Tells those who listen that a task was put on the list, or that it is to be done; an error is why it must not be.
+    /// Nobody listens by default.
+    fn announce(&self, news: ListNews) -> BoxFuture<'_, Result<(), String>> {
+        drop(news);
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+/// What is told of a task of the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListNews {
+    /// What happens to it.
+    pub step: ListStep,
+    /// Its number.
+    pub id: String,
+    /// What to do, in a few words.
+    pub subject: String,
+    /// All of what to do; may be empty.
+    pub description: String,
+}
+
+/// What happens to a task of the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListStep {
+    /// It was put there.
+    Created,
+    /// It is to count as done.
+    Completed,
 }
 
 /// Takes output that is too large for a conversation straight to disk.

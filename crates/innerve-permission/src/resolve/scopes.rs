@@ -15,6 +15,8 @@ use crate::{Behavior, CallFacts, Policy, RuleSource, Voices};
 pub struct PathScopes {
     /// Absolute paths, whether anything is there or not; each is meant with all beneath it.
     pub places: Vec<PathBuf>,
+    /// As `places`, written as `dir/**`, so that a directory is meant.
+    pub directories: Vec<PathBuf>,
     /// Patterns, by the directory that they start at.
     pub patterns: Vec<PathPatterns>,
 }
@@ -78,7 +80,8 @@ impl Policy {
     pub fn changeable(&self) -> Vec<PathBuf> {
         let facts = CallFacts::new("Edit", serde_json::Value::Null);
         let call = Call { policy: self, facts: &facts, voices: &Voices::default() };
-        let mut places = self.scopes(Behavior::Allow, Family::Edit).places;
+        let PathScopes { mut places, directories, .. } = self.scopes(Behavior::Allow, Family::Edit);
+        places.extend(directories);
         places.retain(|place| !places::is_protected(call, place));
         places
     }
@@ -92,6 +95,7 @@ impl Policy {
             }
             for directory in self.directories(&pattern.anchor, behavior) {
                 match pattern.place(&directory) {
+                    Some(place) if pattern.open => scopes.directories.push(place),
                     Some(place) => scopes.places.push(place),
                     None => match found.iter_mut().find(|(known, _)| *known == directory) {
                         Some((_, patterns)) => patterns.push((rule, pattern)),
@@ -100,8 +104,10 @@ impl Policy {
                 }
             }
         }
-        scopes.places.sort_unstable();
-        scopes.places.dedup();
+        for places in [&mut scopes.places, &mut scopes.directories] {
+            places.sort_unstable();
+            places.dedup();
+        }
         scopes.patterns =
             found.into_iter().map(|(directory, patterns)| together(directory, &patterns)).collect();
         scopes
@@ -169,7 +175,8 @@ mod tests {
     #[track_caller]
     fn check(rule: &str, places: &[&str], starts: &[&str]) {
         let scopes = policy(&[(Behavior::Deny, rule)]).unreadable();
-        let found: Vec<&str> = scopes.places.iter().map(|path| path.to_str().unwrap()).collect();
+        let named = scopes.places.iter().chain(&scopes.directories);
+        let found: Vec<&str> = named.map(|path| path.to_str().unwrap()).collect();
         assert_eq!(found, places, "{rule}");
         let found: Vec<&Path> =
             scopes.patterns.iter().flat_map(PathPatterns::starts).map(PathBuf::as_path).collect();

@@ -70,7 +70,33 @@ pub trait Confinement: Send + Sync {
         tool: &str,
         call: &Value,
         context: &CallContext,
-    ) -> Result<ProcessRequest, ToolError>;
+    ) -> Result<Confined, ToolError>;
+}
+
+/// A command on its way into a sandbox, or out of it.
+#[derive(Debug)]
+pub struct Confined {
+    /// What to start.
+    pub request: ProcessRequest,
+    /// What its sandbox needs outside of it, if it does.
+    pub lease: Option<Box<dyn Lease>>,
+}
+
+/// What a sandbox needs outside of it for one command; it is kept while the command runs, and dropping it ends it.
+pub trait Lease: fmt::Debug + Send + Sync {
+    /// What the sandbox refused to the command so far, to be told with the command's end: whole sentences without a dot.
+    fn notes(&self) -> Vec<String>;
+}
+
+impl From<ProcessRequest> for Confined {
+    fn from(request: ProcessRequest) -> Self {
+        Self { request, lease: None }
+    }
+}
+
+/// What the sandbox of a command refused to it.
+fn notes(lease: Option<&dyn Lease>) -> Vec<String> {
+    lease.map(Lease::notes).unwrap_or_default()
 }
 
 /// How [`BashTool`] runs commands.

@@ -42,6 +42,8 @@ pub mod write;
     expect(dead_code, reason = "changes need more of it than reads")
 )]
 mod access;
+#[cfg(any(feature = "sandbox", feature = "web"))]
+mod address;
 #[cfg(all(
     feature = "agent",
     feature = "bash",

@@ -1,13 +1,21 @@
 //! A sandbox of the operating system around commands: bubblewrap where it works, else Landlock (Linux).
 //!
 //! A command in it changes only the files that its [`SandboxProfile`] names, does not read what the profile keeps from it,
-//! and has no network unless the profile grants one. Neither mechanism needs rights of its own, and neither needs code
-//! between fork and exec: bubblewrap is a program, and for Landlock the host's own program restricts itself and becomes
-//! the command ([`run_restricted`]).
+//! and has no network unless the profile grants one: the whole, or the hosts that a [`Proxy`] lets through. Neither
+//! mechanism needs rights of its own, and neither needs code between fork and exec: bubblewrap is a program, and for
+//! Landlock the host's own program restricts itself and becomes the command ([`launch`]).
 
+#[cfg(feature = "masking")]
+mod authority;
+#[cfg(target_os = "linux")]
+mod bridge;
 mod bubblewrap;
+mod hidden;
 #[cfg(target_os = "linux")]
 mod landlock;
+#[cfg(feature = "masking")]
+mod masking;
+mod proxy;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,6 +23,8 @@ use std::process::{Command, Stdio};
 
 use innerve_tool::port::ProcessRequest;
 use serde::{Deserialize, Serialize};
+
+pub use proxy::{Egress, Proxies, Proxy};
 
 /// What a command in the sandbox may do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,35 +34,86 @@ pub struct SandboxProfile {
     /// Directories and files among those that it may not change.
     #[serde(default)]
     pub deny_write: Vec<PathBuf>,
-    /// Directories and files that it may not read.
+    /// Directories and files that it may not read, nor change.
     #[serde(default)]
     pub deny_read: Vec<PathBuf>,
-    /// Whether it has the network.
+    /// Directories and files in those that it may read all the same.
     #[serde(default)]
-    pub network: bool,
+    pub allow_read: Vec<PathBuf>,
+    /// Files in place of which it reads another one; where that cannot be done it reads neither.
+    #[serde(default)]
+    pub replace: Vec<(PathBuf, PathBuf)>,
+    /// What network it has.
+    #[serde(default)]
+    pub network: Network,
+}
+
+/// What network a command in the sandbox has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Network {
+    /// None.
+    #[default]
+    None,
+    /// That of the machine.
+    Open,
+    /// A loopback of its own, with a way to the [`Proxy`] whose folder this is. Landlock cannot give it: there it is none.
+    Through(PathBuf),
+}
+
+/// What the launcher is to do.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Launch {
+    /// Restrict itself and become the program.
+    Restricted(SandboxProfile),
+    /// Open the way to a proxy, and become the program.
+    Bridged(Way),
+    /// Leave a process behind that is the way.
+    Detached(Way),
+    /// Be the way.
+    Bridge(Way),
+}
+
+/// A way to a proxy.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Way {
+    /// The proxy's socket.
+    socket: PathBuf,
+    /// The launcher's arguments before the order.
+    arguments: Vec<String>,
 }
 
 /// How a sandbox is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mechanism {
-    /// The program `bwrap`.
-    Bubblewrap(PathBuf),
-    /// Landlock, through this program and these arguments: what [`run_restricted`] needs is put behind them.
-    Landlock(PathBuf, Vec<String>),
+    /// The program `bwrap`, and what opens the way to a proxy in it, if there is that.
+    Bubblewrap(PathBuf, Option<Launcher>),
+    /// Landlock, through a program that restricts itself.
+    Landlock(Launcher),
+}
+
+/// A program and arguments behind which stands what [`launch`] needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launcher {
+    /// The program: that of the host itself.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<String>,
 }
 
 impl Mechanism {
     /// The first mechanism that works here; an error says why none does.
     ///
-    /// `bwrap` is the program to try; `launcher` is what runs [`run_restricted`], if there is one.
-    pub fn find(bwrap: &Path, launcher: Option<(PathBuf, Vec<String>)>) -> Result<Self, String> {
-        let bubblewrap = Self::Bubblewrap(bwrap.to_owned());
+    /// `bwrap` is the program to try; `launcher` is what runs [`launch`], if there is one.
+    pub fn find(bwrap: &Path, launcher: Option<Launcher>) -> Result<Self, String> {
+        let bubblewrap = Self::Bubblewrap(bwrap.to_owned(), launcher.clone());
         let mut why = match bubblewrap.try_out() {
             Ok(()) => return Ok(bubblewrap),
             Err(error) => format!("bubblewrap does not work ({error})"),
         };
-        if let Some((program, arguments)) = launcher {
-            let landlock = Self::Landlock(program, arguments);
+        if let Some(launcher) = launcher {
+            let landlock = Self::Landlock(launcher);
             match landlock.try_out() {
                 Ok(()) => return Ok(landlock),
                 Err(error) => why.push_str(&format!(", nor does Landlock ({error})")),
@@ -66,16 +127,22 @@ impl Mechanism {
     /// Landlock only grants, so that it cannot take a part of what it granted away again.
     pub fn holds_exceptions(&self) -> bool {
         match self {
-            Self::Bubblewrap(_) => true,
-            Self::Landlock(..) => false,
+            Self::Bubblewrap(..) => true,
+            Self::Landlock(_) => false,
         }
+    }
+
+    /// Whether it can give a command a way to a [`Proxy`]: Landlock has no network of its own, and a port that it opens is open
+    /// on every host.
+    pub fn has_ways(&self) -> bool {
+        self.holds_exceptions()
     }
 
     /// Its name.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Bubblewrap(_) => "bubblewrap",
-            Self::Landlock(..) => "Landlock",
+            Self::Bubblewrap(..) => "bubblewrap",
+            Self::Landlock(_) => "Landlock",
         }
     }
 
@@ -85,15 +152,25 @@ impl Mechanism {
         profile: &SandboxProfile,
         request: ProcessRequest,
     ) -> io::Result<ProcessRequest> {
-        let ProcessRequest { program, args: own, cwd, env, env_remove, tool_use } = request;
+        let ProcessRequest { program, args: own, cwd, mut env, env_remove, tool_use } = request;
         let program =
             program.into_os_string().into_string().map_err(|_| not_text("the program"))?;
         let (wrapper, mut args) = match self {
-            Self::Bubblewrap(bwrap) => (bwrap.clone(), bubblewrap::arguments(profile, &cwd)?),
-            Self::Landlock(launcher, before) => {
-                let mut args = before.clone();
-                args.push(serde_json::to_string(profile).map_err(io::Error::other)?);
-                (launcher.clone(), args)
+            Self::Bubblewrap(bwrap, launcher) => {
+                let mut args = bubblewrap::arguments(profile, &cwd)?;
+                if let Network::Through(folder) = &profile.network {
+                    let launcher = launcher.as_ref().ok_or_else(|| {
+                        io::Error::other("nothing can open the way to its network")
+                    })?;
+                    args.extend(bubblewrap::way(folder, launcher)?);
+                    env.extend(proxy::variables());
+                }
+                (bwrap.clone(), args)
+            }
+            Self::Landlock(launcher) => {
+                let mut args = launcher.arguments.clone();
+                args.push(serde_json::to_string(&Launch::Restricted(profile.clone()))?);
+                (launcher.program.clone(), args)
             }
         };
         args.push("--".to_owned());
@@ -128,27 +205,36 @@ impl Mechanism {
     }
 }
 
-/// Restricts this very process by the profile and becomes `program`; comes back only with an error.
+/// Does what a launcher is for, as `order` says, and becomes `program`; comes back with an error, or when it is done.
 ///
-/// For the launcher of [`Mechanism::Landlock`]: a program that does nothing else and has one thread.
-pub fn run_restricted(profile: &str, program: &str, args: &[String]) -> io::Error {
-    let profile: SandboxProfile = match serde_json::from_str(profile) {
-        Ok(profile) => profile,
-        Err(error) => return io::Error::new(io::ErrorKind::InvalidInput, error),
-    };
-    #[cfg(target_os = "linux")]
-    {
-        use std::os::unix::process::CommandExt as _;
-        match landlock::restrict(&profile) {
-            Ok(()) => Command::new(program).args(args).exec(),
-            Err(error) => error,
-        }
+/// For a program that does nothing else and has one thread.
+#[cfg(target_os = "linux")]
+pub fn launch(order: &str, program: &str, args: &[String]) -> io::Result<()> {
+    use std::os::unix::process::CommandExt as _;
+
+    let order: Launch = serde_json::from_str(order)?;
+    match order {
+        Launch::Restricted(profile) => landlock::restrict(&profile)?,
+        Launch::Bridged(way) => bridge::open(&mut again(&way, Launch::Detached)?)?,
+        Launch::Detached(way) => return bridge::detach(&mut again(&way, Launch::Bridge)?),
+        Launch::Bridge(way) => return bridge::serve(&way.socket),
     }
-    #[cfg(not(target_os = "linux"))]
-    {
-        let _ = (profile, program, args);
-        io::Error::new(io::ErrorKind::Unsupported, "Landlock is a part of Linux")
-    }
+    Err(Command::new(program).args(args).exec())
+}
+
+/// Does what a launcher is for, where there is nothing to launch.
+#[cfg(not(target_os = "linux"))]
+pub fn launch(_order: &str, _program: &str, _args: &[String]) -> io::Result<()> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, "sandboxes are there on Linux only"))
+}
+
+/// This program once more, with another order.
+#[cfg(target_os = "linux")]
+fn again(way: &Way, order: fn(Way) -> Launch) -> io::Result<Command> {
+    let mut command = Command::new("/proc/self/exe");
+    command.args(&way.arguments).arg(serde_json::to_string(&order(way.clone()))?);
+    command.args(["--", "bridge"]);
+    Ok(command)
 }
 
 fn not_text(what: &str) -> io::Error {

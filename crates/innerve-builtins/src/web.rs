@@ -3,7 +3,6 @@
 //! A model chooses the addresses, so that a page must not become a way into the network that the agent stands in: every
 //! name is resolved here, only public addresses count, and the connection goes to an address that was checked.
 
-mod address;
 mod body;
 mod cache;
 mod client;

@@ -12,7 +12,7 @@ use super::capture::Capture;
 use super::exit;
 use super::startup::Started;
 use super::text::first_chars;
-use super::{BashInput, BashOutput, BashProgress, BashTool, run};
+use super::{BashInput, BashOutput, BashProgress, BashTool, Confined, Lease, notes, run};
 
 /// How much of a command describes a task, in characters.
 const MAX_DESCRIPTION: usize = 100;
@@ -41,8 +41,8 @@ impl BashTool {
         let sink: Arc<dyn OutputSink> = Arc::<Capture>::clone(&output);
         let started = self.startup.begin();
         let told = started.as_ref().map(Started::unfollowed);
-        let request = match self.request(input, &start.cwd, told, context) {
-            Ok(request) => request,
+        let Confined { request, lease } = match self.request(input, &start.cwd, told, context) {
+            Ok(confined) => confined,
             Err(error) => {
                 output.discard();
                 return Err(error);
@@ -55,10 +55,11 @@ impl BashTool {
                 return Err(error);
             }
         };
-        let work = Work { process, output, path: path.clone(), started };
+        let work = Work { process, output, path: path.clone(), started, lease };
         let id = match register(tasks, input, work) {
             Ok(id) => id,
-            Err((error, mut work)) => {
+            Err(returned) => {
+                let (error, mut work) = *returned;
                 // It was not meant to run unwatched; if it does not end now, dropping it forces it.
                 drop(work.process.kill().await);
                 work.output.discard();
@@ -85,6 +86,7 @@ pub(super) struct Work {
     pub(super) path: PathBuf,
     /// Bash reads it some time after it was started.
     pub(super) started: Option<Started>,
+    pub(super) lease: Option<Box<dyn Lease>>,
 }
 
 /// Makes a task of a running command, and watches it to its end. What cannot be registered is given back.
@@ -92,13 +94,13 @@ pub(super) fn register(
     tasks: Arc<dyn TaskRegistry>,
     input: &BashInput,
     work: Work,
-) -> Result<TaskId, (TaskError, Work)> {
+) -> Result<TaskId, Box<(TaskError, Work)>> {
     let stop = CancellationToken::new();
     let description = description(input.description.as_deref().unwrap_or(&input.command));
     let output = Some(work.path.clone());
     let id = match tasks.register(TaskKind::Shell, &description, output, stop.clone()) {
         Ok(id) => id,
-        Err(error) => return Err((error, work)),
+        Err(error) => return Err(Box::new((error, work))),
     };
     tokio::spawn(Task { id: id.clone(), tasks, stop, work }.watch());
     Ok(id)
@@ -115,6 +117,11 @@ pub(super) fn description(words: &str) -> String {
     description
 }
 
+/// What the sandbox of a command in the background refused to it, to be put behind how it ended.
+pub(super) fn told(lease: Option<&dyn Lease>) -> String {
+    notes(lease).iter().flat_map(|note| ["; ", note]).collect()
+}
+
 struct Task {
     id: TaskId,
     tasks: Arc<dyn TaskRegistry>,
@@ -124,7 +131,7 @@ struct Task {
 
 impl Task {
     async fn watch(self) {
-        let Work { mut process, output, path: _, started } = self.work;
+        let Work { mut process, output, path: _, started, lease } = self.work;
         let ended = {
             let exit = process.wait();
             tokio::select! {
@@ -133,10 +140,15 @@ impl Task {
                 () = self.stop.cancelled() => None,
             }
         };
+        let refused = told(lease.as_deref());
         let state = match ended {
-            Some(Ok(ExitStatus::Code(0))) => TaskState::Completed("exit code 0".to_owned()),
-            Some(Ok(ExitStatus::Code(code))) => TaskState::Failed(format!("exit code {code}")),
-            Some(Ok(ExitStatus::Signal(signal))) => TaskState::Failed(exit::killed_by(signal)),
+            Some(Ok(ExitStatus::Code(0))) => TaskState::Completed(format!("exit code 0{refused}")),
+            Some(Ok(ExitStatus::Code(code))) => {
+                TaskState::Failed(format!("exit code {code}{refused}"))
+            }
+            Some(Ok(ExitStatus::Signal(signal))) => {
+                TaskState::Failed(exit::killed_by(signal) + &refused)
+            }
             Some(Err(error)) => TaskState::Failed(error.to_string()),
             None => {
                 // What does not end now is forced to when it is dropped.
@@ -144,7 +156,7 @@ impl Task {
                 TaskState::Killed
             }
         };
-        drop((process, started));
+        drop((process, started, lease));
         output.keep();
         self.tasks.update(&self.id, state);
     }

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::background::description;
-use super::{BashInput, BashProgress, BashTool, check_command, exit, run};
+use super::{BashInput, BashProgress, BashTool, Confined, check_command, exit, run};
 use lines::Lines;
 #[cfg(feature = "websocket")]
 pub use socket::{MonitorSocket, Sockets};
@@ -129,11 +129,13 @@ impl MonitorTool {
         let request =
             self.shell.request_for(self.name(), &call, command, (&start.cwd, None), context);
         let spawned = match request {
-            Ok(request) => self.shell.spawn(request, sink).await,
+            Ok(Confined { request, lease }) => {
+                self.shell.spawn(request, sink).await.map(|process| (process, lease))
+            }
             Err(error) => Err(error),
         };
-        let mut process = match spawned {
-            Ok(process) => process,
+        let (mut process, lease) = match spawned {
+            Ok(started) => started,
             Err(error) => {
                 lines.close(false);
                 return Err(error);
@@ -141,7 +143,7 @@ impl MonitorTool {
         };
         match self.begin(input, &lines) {
             Ok((watch, output)) => {
-                tokio::spawn(watch.command(process));
+                tokio::spawn(watch.command(process, lease));
                 Ok(output)
             }
             Err(error) => {

@@ -15,7 +15,9 @@ use super::directory::{self, Next};
 use super::exit;
 use super::startup::Started;
 use super::text::last_chars;
-use super::{BashImage, BashInput, BashOutput, BashProgress, BashTool, environment};
+use super::{
+    BashImage, BashInput, BashOutput, BashProgress, BashTool, Confined, environment, notes,
+};
 
 /// How often progress is told at most.
 const PROGRESS: Duration = Duration::from_millis(200);
@@ -66,7 +68,7 @@ impl BashTool {
         let told = started
             .as_ref()
             .map(|started| if is_followed { started.followed() } else { started.unfollowed() });
-        let request = self.request(input, &start.cwd, told, context)?;
+        let Confined { request, mut lease } = self.request(input, &start.cwd, told, context)?;
         let sink: Arc<dyn OutputSink> = Arc::<Capture>::clone(&capture);
         let mut process = self.spawn(request, sink).await?;
         let limit = self.limit(input);
@@ -77,10 +79,10 @@ impl BashTool {
             && let Some(path) = capture.spool()
         {
             let output = Arc::clone(&capture);
-            let work = Work { process, output, path: path.clone(), started };
+            let work = Work { process, output, path: path.clone(), started, lease };
             match background::register(Arc::clone(tasks), input, work) {
                 Ok(id) => return Ok(moved_on(&id, &path, &capture, start, limit, context)),
-                Err((_, work)) => Work { process, started, .. } = work,
+                Err(returned) => Work { process, started, lease, .. } = returned.1,
             }
         }
         if !matches!(ended, Ended::Exit(_)) {
@@ -88,12 +90,14 @@ impl BashTool {
             drop(process.kill().await);
         }
         drop(process);
+        let refused = notes(lease.as_deref());
+        drop(lease);
 
         let end = started.as_ref().and_then(Started::end_directory);
         let captured = capture
             .finish()
             .ok_or_else(|| ToolError::new(code::IO, "the output of the command is lost"))?;
-        Finished { input, context, start, end, captured }.into_result(&ended, limit)
+        Finished { input, context, start, end, refused, captured }.into_result(&ended, limit)
     }
 
     /// What to start for a call of this tool.
@@ -103,7 +107,7 @@ impl BashTool {
         cwd: &Path,
         told: Option<Vec<(String, String)>>,
         context: &CallContext<BashProgress>,
-    ) -> Result<ProcessRequest, ToolError> {
+    ) -> Result<Confined, ToolError> {
         let call = serde_json::to_value(input).unwrap_or_default();
         self.request_for("Bash", &call, &input.command, (cwd, told), context)
     }
@@ -116,7 +120,7 @@ impl BashTool {
         command: &str,
         (cwd, told): (&Path, Option<Vec<(String, String)>>),
         context: &CallContext<BashProgress>,
-    ) -> Result<ProcessRequest, ToolError> {
+    ) -> Result<Confined, ToolError> {
         let mut env = environment::set(cwd);
         env.extend(told.unwrap_or_default());
         let request = ProcessRequest {
@@ -129,7 +133,7 @@ impl BashTool {
         };
         match &self.confinement {
             Some(confinement) => confinement.confine(request, tool, call, &context.typed()),
-            None => Ok(request),
+            None => Ok(request.into()),
         }
     }
 
@@ -265,6 +269,8 @@ struct Finished<'a> {
     start: Start,
     /// The directory it ended in, if it told.
     end: Option<PathBuf>,
+    /// What its sandbox refused to it.
+    refused: Vec<String>,
     captured: Captured,
 }
 
@@ -332,6 +338,7 @@ impl Finished<'_> {
 
     fn failure(mut self, code: &'static str, what: &str) -> ToolError {
         let (changes, mut notes) = self.moved();
+        notes.append(&mut self.refused);
         let captured = self.captured;
         if captured.image.is_some() || captured.has_large_image {
             notes.push("The output was an image".to_owned());
@@ -343,6 +350,7 @@ impl Finished<'_> {
 
     fn success(mut self, exit_code: i32, meaning: Option<&str>) -> ToolOutput<BashOutput> {
         let (changes, mut notes) = self.moved();
+        notes.append(&mut self.refused);
         let captured = self.captured;
         let counts = captured.counts;
         let mut data = BashOutput {

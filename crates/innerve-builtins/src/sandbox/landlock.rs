@@ -9,7 +9,8 @@ use ::landlock::{
     RulesetAttr as _, RulesetCreatedAttr as _, RulesetStatus, Scope, path_beneath_rules,
 };
 
-use super::SandboxProfile;
+use super::hidden::HiddenPlaces;
+use super::{Network, SandboxProfile};
 
 /// What is known of Landlock here; of an older kernel what it has is taken.
 const KNOWN: ABI = ABI::V6;
@@ -39,7 +40,7 @@ pub(super) fn restrict(profile: &SandboxProfile) -> io::Result<()> {
         .handle_access(all)
         .map_err(|error| failed(&error))?;
     ruleset = ruleset.scope(Scope::Signal).map_err(|error| failed(&error))?;
-    if !profile.network {
+    if profile.network != Network::Open {
         // A sandbox that leaves the network open must not be taken for one that closes it.
         ruleset = ruleset
             .set_compatibility(CompatLevel::HardRequirement)
@@ -49,19 +50,17 @@ pub(super) fn restrict(profile: &SandboxProfile) -> io::Result<()> {
             .scope(Scope::AbstractUnixSocket)
             .map_err(|error| failed(&error))?;
     }
-    let denied: Vec<PathBuf> =
-        profile.deny_read.iter().map(|path| crate::paths::real(path)).collect();
-    let (readable, listable) = readable(&denied)?;
+    // It cannot put another file in the place of one.
+    let replaced = profile.replace.iter().map(|(path, _)| path);
+    let hidden = HiddenPlaces::new(profile.deny_read.iter().chain(replaced), &profile.allow_read);
+    let (readable, listable) = open_places(Path::new("/"), &hidden)?;
     let list: BitFlags<AccessFs> = AccessFs::ReadDir.into();
-    // Nothing below what may not be read can be written either.
-    let writable: Vec<&PathBuf> = profile
-        .write
-        .iter()
-        .filter(|path| {
-            path.exists()
-                && !denied.iter().any(|denied| path.starts_with(denied) || denied.starts_with(path))
-        })
-        .collect();
+    // What lies beside something hidden may be changed, but nothing new made beside it: a right to make files in a
+    // directory is one to change what lies in it.
+    let mut writable = Vec::new();
+    for root in profile.write.iter().filter(|path| path.exists()) {
+        writable.extend(open_places(&crate::paths::real(root), &hidden)?.0);
+    }
     let status = ruleset
         .create()
         .and_then(|ruleset| ruleset.add_rules(path_beneath_rules(readable, read)))
@@ -78,32 +77,41 @@ pub(super) fn restrict(profile: &SandboxProfile) -> io::Result<()> {
     }
 }
 
-/// What may be read so that `denied` may not: the places beside them, and the directories on the way, whose names may be
-/// listed.
-fn readable(denied: &[PathBuf]) -> io::Result<(Vec<PathBuf>, Vec<PathBuf>)> {
+/// The places that together are all of `start` but what is hidden, and the directories on the way to that, whose names
+/// may be listed.
+fn open_places(start: &Path, hidden: &HiddenPlaces) -> io::Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     let (mut allowed, mut passed) = (Vec::new(), Vec::new());
-    let mut open = vec![PathBuf::from("/")];
+    let mut open = vec![start.to_path_buf()];
     while let Some(place) = open.pop() {
-        if denied.contains(&place) {
+        let is_hidden = hidden.has(&place);
+        if is_hidden && !hidden.any_kept_in(&place) {
             continue;
         }
-        if !denied.iter().any(|denied| denied.starts_with(&place)) {
+        if !is_hidden && (!hidden.any_in(&place) || !place.is_dir()) {
             allowed.push(place);
             continue;
         }
-        for entry in fs::read_dir(&place)? {
+        let entries = match fs::read_dir(&place) {
+            Ok(entries) => entries,
+            // What cannot be listed is closed with all that is in it.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => continue,
+            Err(error) => return Err(error),
+        };
+        for entry in entries {
             open.push(entry?.path());
             if open.len() + allowed.len() > MAX_PLACES {
                 let what = format!(
-                    "there are too many files beside those that `{}` hides",
+                    "there are too many files beside those that are hidden in `{}`",
                     place.display()
                 );
                 return Err(io::Error::other(what));
             }
         }
-        passed.push(place);
+        if !is_hidden {
+            passed.push(place);
+        }
     }
-    // A link is as readable as what it leads to.
+    // A link is as open as what it leads to.
     allowed.retain(|place| !is_link(place));
     Ok((allowed, passed))
 }
@@ -122,10 +130,17 @@ mod tests {
         let root = folder.path().canonicalize().unwrap();
         fs::create_dir_all(root.join("home/.ssh")).unwrap();
         fs::write(root.join("home/file"), "").unwrap();
-        let (allowed, passed) = readable(&[root.join("home/.ssh"), root.join("missing")]).unwrap();
+        let denied = [root.join("home/.ssh"), root.join("missing"), root.join("home/file/x")];
+        let (allowed, passed) =
+            open_places(Path::new("/"), &HiddenPlaces::new(&denied, &[])).unwrap();
         assert!(allowed.contains(&root.join("home/file")) && passed.contains(&root.join("home")));
         assert!(!allowed.iter().any(|place| root.join("home/.ssh").starts_with(place)));
-        let (all, none) = readable(&[]).unwrap();
+        let home = root.join("home");
+        let kept = [home.join("file")];
+        let hidden = HiddenPlaces::new(std::slice::from_ref(&home), &kept);
+        let (allowed, passed) = open_places(&root, &hidden).unwrap();
+        assert_eq!((allowed, passed), (kept.to_vec(), vec![root]));
+        let (all, none) = open_places(Path::new("/"), &HiddenPlaces::new(&[], &[])).unwrap();
         assert_eq!((all, none.len()), (vec![PathBuf::from("/")], 0));
     }
 }

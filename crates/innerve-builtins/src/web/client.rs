@@ -10,7 +10,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, LOCATION};
 use reqwest::{Client, Url, redirect};
 
-use super::address::is_public;
+use crate::address::is_public;
 use crate::code;
 
 /// Redirects on one host that are followed.

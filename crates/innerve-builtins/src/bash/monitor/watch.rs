@@ -8,7 +8,7 @@ use std::time::Duration;
 use innerve_tool::port::{Clock, ExitStatus, RunningProcess, TaskId, TaskRegistry, TaskState};
 use innerve_tool::{BoxFuture, CancellationToken};
 
-use super::super::exit;
+use super::super::{Lease, background, exit};
 use super::lines::Lines;
 
 /// What comes within this time is told together.
@@ -41,7 +41,11 @@ pub(super) enum End {
 
 impl Watch {
     /// Watches a command.
-    pub(super) async fn command(self, mut process: Box<dyn RunningProcess>) {
+    pub(super) async fn command(
+        self,
+        mut process: Box<dyn RunningProcess>,
+        lease: Option<Box<dyn Lease>>,
+    ) {
         let mut told = Told::new(&*self.clock);
         let exit = Box::pin(async { End::Exit(process.wait().await) });
         let end = self.watch(exit, &mut told, Telling::Joined).await;
@@ -50,7 +54,9 @@ impl Watch {
             drop(process.kill().await);
         }
         drop(process);
-        self.end(end, told, Telling::Joined);
+        let refused = background::told(lease.as_deref());
+        drop(lease);
+        self.end(end, told, Telling::Joined, &refused);
     }
 
     /// Watches messages; `source` puts them into the lines and ends with the connection.
@@ -58,10 +64,10 @@ impl Watch {
     pub(super) async fn messages(self, source: BoxFuture<'static, End>) {
         let mut told = Told::new(&*self.clock);
         let end = self.watch(source, &mut told, Telling::OneByOne).await;
-        self.end(end, told, Telling::OneByOne);
+        self.end(end, told, Telling::OneByOne, "");
     }
 
-    fn end(self, end: End, mut told: Told, telling: Telling) {
+    fn end(self, end: End, mut told: Told, telling: Telling, refused: &str) {
         if !matches!(end, End::Flood) {
             let (lines, _) = self.lines.take(true);
             told.lines += lines.len();
@@ -75,16 +81,18 @@ impl Watch {
         };
         let state = match end {
             End::Exit(Ok(ExitStatus::Code(0))) => {
-                TaskState::Completed(format!("exit code 0 after {seen}"))
+                TaskState::Completed(format!("exit code 0 after {seen}{refused}"))
             }
             End::Exit(Ok(ExitStatus::Code(code))) => {
-                TaskState::Failed(format!("exit code {code} after {seen}"))
+                TaskState::Failed(format!("exit code {code} after {seen}{refused}"))
             }
-            End::Exit(Ok(ExitStatus::Signal(signal))) => TaskState::Failed(exit::killed_by(signal)),
+            End::Exit(Ok(ExitStatus::Signal(signal))) => {
+                TaskState::Failed(exit::killed_by(signal) + refused)
+            }
             End::Exit(Err(error)) => TaskState::Failed(error.to_string()),
             End::Stopped => TaskState::Killed,
             End::TimedOut(limit) => TaskState::Completed(format!(
-                "its time of {} was over after {seen}",
+                "its time of {} was over after {seen}{refused}",
                 exit::spoken(limit)
             )),
             End::Flood => TaskState::Failed(flood(telling).to_owned()),

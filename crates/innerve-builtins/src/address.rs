@@ -1,12 +1,26 @@
-//! Which addresses are public: those that the registries of special-purpose addresses leave to everybody.
+//! Which addresses are public, those that the registries of special-purpose addresses leave to everybody, and what the
+//! others are.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Whether an address belongs to the public internet (IANA IPv4 and IPv6 Special-Purpose Address Registries).
-pub(super) fn is_public(address: IpAddr) -> bool {
+pub(crate) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
         IpAddr::V6(address) => is_public_v6(address),
+    }
+}
+
+/// Whether an address belongs to a network of its own that many machines may share: private use, unique local, carriers'
+/// and benchmarking networks.
+#[cfg(feature = "sandbox")]
+pub(crate) fn is_private(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(address) => {
+            let [a, b, ..] = address.octets();
+            address.is_private() || matches!((a, b), (100, 64..=127) | (198, 18..=19))
+        }
+        IpAddr::V6(address) => address.is_unique_local(),
     }
 }
 
@@ -104,6 +118,20 @@ mod tests {
                 "ff02::1",
             ],
         );
+    }
+
+    #[cfg(feature = "sandbox")]
+    #[test]
+    fn private_networks_are_those_of_many_machines() {
+        let is = |text: &str| is_private(text.parse().unwrap());
+        for text in ["10.0.0.1", "172.31.0.1", "192.168.0.1", "100.64.0.1", "198.18.0.1", "fd00::1"]
+        {
+            assert!(is(text), "{text}");
+        }
+        for text in ["127.0.0.1", "169.254.169.254", "0.0.0.0", "224.0.0.1", "8.8.8.8", "::1"] {
+            assert!(!is(text), "{text}");
+        }
+        assert!(is("::ffff:10.0.0.1") && !is("fe80::1") && !is("::ffff:169.254.0.1"));
     }
 
     #[test]

@@ -1,0 +1,166 @@
+//! TLS that ends in the proxy, for the hosts that a masked credential is for: a request gets the credential's value and goes
+//! on over TLS of its own, to the host that was judged.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hyper::body::Incoming;
+use hyper::header::HOST;
+use hyper::http::uri::Authority as UriAuthority;
+use hyper::{Request, Response, StatusCode, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use innerve_permission::Host;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use rustls_platform_verifier::ConfigVerifierExt as _;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::{TlsAcceptor, TlsConnector};
+
+use super::connect::Opened;
+use super::http::{Begun, Body, MAX_HEAD, failure, send, words};
+use super::{Gate, HEAD_LIMIT};
+use crate::sandbox::authority::Authority;
+use crate::sandbox::masking::Masking;
+
+/// What puts masked credentials into requests.
+pub struct Interception {
+    authority: Authority,
+    masking: Masking,
+    trusted: Arc<ClientConfig>,
+}
+
+impl Interception {
+    /// Makes the authority that commands have to trust; servers are trusted as this machine trusts them.
+    pub fn new(masking: Masking) -> io::Result<Self> {
+        // A host that has made another provider the default keeps it.
+        drop(rustls::crypto::ring::default_provider().install_default());
+        let trusted = ClientConfig::with_platform_verifier().map_err(io::Error::other)?;
+        Self::trusting(masking, trusted)
+    }
+
+    fn trusting(masking: Masking, mut trusted: ClientConfig) -> io::Result<Self> {
+        trusted.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Self { authority: Authority::new()?, masking, trusted: Arc::new(trusted) })
+    }
+
+    /// Writes the certificates that commands are to trust into `folder`; gives the variables that tell them where.
+    ///
+    /// `own` looks up the environment that commands have without it.
+    pub fn introduce(
+        &self,
+        folder: &Path,
+        own: impl Fn(&str) -> Option<String>,
+    ) -> io::Result<Vec<(String, String)>> {
+        self.authority.introduce(folder, own)
+    }
+
+    /// The credentials.
+    pub(super) fn masking(&self) -> &Masking {
+        &self.masking
+    }
+
+    /// Serves the inside of a tunnel to its end.
+    pub(super) async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+        &self,
+        gate: &Gate,
+        client: S,
+        opened: Opened,
+        port: u16,
+    ) {
+        let Opened { host, stream } = opened;
+        let Ok(server) = self.authority.server(&host) else { return };
+        let accepted = timeout(HEAD_LIMIT, TlsAcceptor::from(server).accept(client));
+        let Ok(Ok(client)) = accepted.await else { return };
+        let tunnel = Tunnel { gate, interception: self, host, port, first: Mutex::new(Some(stream)), begun: Begun::default() };
+        let service = service_fn(|request| {
+            let tunnel = &tunnel;
+            async move { Ok::<_, Infallible>(tunnel.answer(request).await) }
+        });
+        let served = hyper::server::conn::http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_LIMIT)
+            .max_buf_size(MAX_HEAD)
+            .preserve_header_case(true)
+            .auto_date_header(false)
+            .serve_connection(TokioIo::new(client), service);
+        // How it ended is between the client and the server.
+        drop(served.await);
+    }
+}
+
+impl fmt::Debug for Interception {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Interception").field("masking", &self.masking).finish_non_exhaustive()
+    }
+}
+
+/// A tunnel that is looked into.
+struct Tunnel<'a> {
+    gate: &'a Gate,
+    interception: &'a Interception,
+    host: Host,
+    port: u16,
+    /// The connection that the tunnel was opened with, for the first request; each further one gets its own.
+    first: Mutex<Option<TcpStream>>,
+    begun: Begun,
+}
+
+impl Tunnel<'_> {
+    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+        if !self.is_for_here(&request) {
+            let text = format!("this is a tunnel to {}:{}, and the request is for another host", self.host, self.port);
+            return words(StatusCode::MISDIRECTED_REQUEST, text);
+        }
+        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let stream = match first {
+            Some(stream) => stream,
+            None => match self.gate.open(&self.host.to_string(), self.port).await {
+                Ok(opened) => opened.stream,
+                Err(trouble) => return failure(trouble),
+            },
+        };
+        match self.pass_on(request, stream).await {
+            Ok(response) => response,
+            Err(error) => words(StatusCode::BAD_GATEWAY, format!("{}:{} failed: {error}", self.host, self.port)),
+        }
+    }
+
+    async fn pass_on(
+        &self,
+        mut request: Request<Incoming>,
+        stream: TcpStream,
+    ) -> Result<Response<Body>, Box<dyn std::error::Error + Send + Sync>> {
+        let name = match &self.host {
+            Host::Name(name) => ServerName::try_from(name.clone())?,
+            Host::Address(address) => ServerName::from(*address),
+        };
+        let connector = TlsConnector::from(Arc::clone(&self.interception.trusted));
+        let stream = timeout(HEAD_LIMIT, connector.connect(name, stream)).await??;
+        self.interception.masking.put_into(request.headers_mut(), &self.host, self.port);
+        send(&self.begun, request, stream, &authority(&self.host, self.port, 443)).await
+    }
+
+    /// Whether the request is for the host of the tunnel: a credential goes nowhere else, whatever stands behind the same
+    /// address.
+    fn is_for_here(&self, request: &Request<Incoming>) -> bool {
+        let named = request.headers().get_all(HOST).iter().map(|value| value.to_str().ok());
+        let whole = request.uri().authority().map(|authority| Some(authority.as_str()));
+        let mut named = named.chain(whole).peekable();
+        named.peek().is_some()
+            && named.all(|name| {
+                let Some(Ok(authority)) = name.map(str::parse::<UriAuthority>) else { return false };
+                Host::parse(authority.host()).as_ref() == Some(&self.host)
+                    && authority.port_u16().unwrap_or(443) == self.port
+            })
+    }
+}
+
+/// How a request names a host: without the port where that goes without saying.
+pub(super) fn authority(host: &Host, port: u16, usual: u16) -> String {
+    if port == usual { host.to_string() } else { format!("{host}:{port}") }
+}

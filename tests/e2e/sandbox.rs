@@ -1,5 +1,7 @@
 //! The sandbox of the operating system around commands, by both mechanisms.
 
+mod files;
+
 use std::path::Path;
 
 use innerve_tests::{Wire, World, reply};

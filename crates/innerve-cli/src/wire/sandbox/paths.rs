@@ -1,29 +1,24 @@
-//! What commands in the sandbox may read and change.
+//! What commands in the sandbox may read and change: what settings say, and what permission rules say.
+
+mod rules;
+mod search;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use innerve_builtins::sandbox::SandboxProfile;
-use innerve_permission::{Layer, Policy};
+use innerve_permission::{Layer, PathFacts, Policy, RuleSource};
 use innerve_tool::port::ProcessRequest;
+use serde_json::Value;
 
 use super::{flags, is_of_project};
+pub(super) use rules::RulePaths;
 
 /// What in a working directory decides what runs outside of the sandbox later.
 const DECIDING: &[&str] = &[".innerve", ".claude", ".mcp.json", ".git/hooks", ".git/config"];
 /// What holds secrets, below the home directory.
 const SECRETS: &[&str] =
     &[".ssh", ".aws", ".gnupg", ".kube/config", ".config/gh", ".netrc", ".git-credentials"];
-
-/// Sockets of services that would do outside what a command asks them to.
-const SERVICES: &[&str] = &[
-    "/run/containerd",
-    "/run/dbus",
-    "/run/docker.sock",
-    "/run/podman",
-    "/run/snapd.socket",
-    "/run/systemd/private",
-    "/run/user",
-];
 
 /// What settings say of paths.
 #[derive(Clone, Debug, Default)]
@@ -32,41 +27,86 @@ pub(super) struct Paths {
     deny_write: Vec<PathBuf>,
     read: Vec<PathBuf>,
     deny_read: Vec<PathBuf>,
+    /// Whether files are not isolated at all.
+    disabled: bool,
+    warnings: Vec<String>,
+}
+
+/// What one command may do with files.
+#[derive(Debug, Default)]
+pub(super) struct Access {
+    /// Without the network.
+    pub(super) profile: SandboxProfile,
+    /// What could not be held, as sentences without a dot.
+    pub(super) notes: Vec<String>,
 }
 
 impl Paths {
     pub(super) fn of(layers: &[Layer], home: &Path) -> Self {
+        let mut warnings = Vec::new();
+        let disabled = is_disabled(layers, &mut warnings);
+        let managed_reads = only_managed_reads(layers, &mut warnings);
         let list = |pointer: &'static str, loosens: bool| {
             let pointers = flags(layers, pointer);
-            pointers
-                .filter(|(layer, _)| !loosens || layer.trusted || !is_of_project(layer))
-                .map(|(layer, entry)| match entry.strip_prefix("~/") {
-                    Some(rest) => home.join(rest),
-                    None if entry == "~" => home.to_owned(),
-                    None => layer.root.join(entry),
-                })
-                .collect()
+            pointers.filter(move |(layer, _)| !loosens || layer.trusted || !is_of_project(layer))
         };
+        let paths = |entries: &mut dyn Iterator<Item = (&Layer, &str)>| {
+            entries.map(|(layer, entry)| located(layer, entry, home)).collect()
+        };
+        let mut reads = list("/sandbox/filesystem/allowRead", true)
+            .filter(|(layer, _)| !managed_reads || layer.source == RuleSource::Policy);
         Self {
-            write: list("/sandbox/filesystem/allowWrite", true),
-            deny_write: list("/sandbox/filesystem/denyWrite", false),
-            read: list("/sandbox/filesystem/allowRead", true),
-            deny_read: list("/sandbox/filesystem/denyRead", false),
+            write: paths(&mut list("/sandbox/filesystem/allowWrite", true)),
+            deny_write: paths(&mut list("/sandbox/filesystem/denyWrite", false)),
+            read: paths(&mut reads),
+            deny_read: paths(&mut list("/sandbox/filesystem/denyRead", false)),
+            disabled,
+            warnings,
         }
     }
 
-    /// What a command of an agent with this policy may do with files; without the network.
-    pub(super) fn profile(
+    /// What is odd about the settings.
+    pub(super) fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Whether files are not isolated at all, so that commands must be asked about as outside.
+    pub(super) fn are_open(&self) -> bool {
+        self.disabled
+    }
+
+    /// What a command of an agent with this policy may do with files. An error says why it must not run.
+    pub(super) fn access(
         &self,
-        policy: &Policy,
+        policy: &Arc<Policy>,
         request: &ProcessRequest,
         own: &[PathBuf],
-    ) -> SandboxProfile {
-        let mut roots = vec![policy.original_cwd.clone()];
-        roots.extend(policy.additional_directories.iter().cloned());
+        rules: &RulePaths,
+        disk: &dyn PathFacts,
+    ) -> Result<Access, String> {
+        if self.disabled {
+            let write = vec![PathBuf::from("/")];
+            let profile = SandboxProfile { write, ..SandboxProfile::default() };
+            return Ok(Access { profile, notes: Vec::new() });
+        }
+        let by_rules = rules.now(policy)?;
+        let real = |path: &Path| disk.resolve(path).real.unwrap_or_else(|| path.to_path_buf());
+        let denied: Vec<PathBuf> =
+            self.deny_write.iter().chain(&by_rules.deny_write).map(|path| real(path)).collect();
+        let is_denied = |path: &Path| {
+            let path = real(path);
+            denied.iter().any(|denied| path.starts_with(denied))
+        };
+        // What an allow rule of `Edit` names is a place to work in, unless the home directory lies in it: there is what
+        // decides about everything else.
+        let home = real(&policy.home);
+        let opened: Vec<PathBuf> =
+            by_rules.write.into_iter().filter(|path| !home.starts_with(real(path))).collect();
+        let mut write = vec![policy.original_cwd.clone()];
+        write.extend(policy.additional_directories.iter().cloned());
+        let roots = write.iter().chain(opened.iter().filter(|path| path.is_dir()));
         let mut deny_write = own.to_vec();
-        deny_write.extend(self.deny_write.iter().cloned());
-        for root in &roots {
+        for root in roots {
             deny_write.extend(DECIDING.iter().map(|name| root.join(name)).filter(|path| {
                 // A file that is not there cannot be kept from being made without making it.
                 path.exists() || path.extension().is_none()
@@ -74,11 +114,31 @@ impl Paths {
             deny_write
                 .retain(|path| !path.starts_with(root.join(".git")) || root.join(".git").is_dir());
         }
-        let mut write = roots.clone();
+        let deciding: Vec<PathBuf> = deny_write.iter().map(|path| real(path)).collect();
+        write.extend(opened.into_iter().filter(|path| {
+            let path = real(path);
+            !deciding.iter().any(|deciding| path.starts_with(deciding))
+        }));
         // A worktree below `.innerve` is a place to work in.
         write.push(policy.cwd.clone());
         write.push(std::env::temp_dir());
         write.extend(self.write.iter().cloned());
+        write.retain(|path| !is_denied(path));
+        deny_write.extend(self.deny_write.iter().cloned());
+        deny_write.extend(by_rules.deny_write);
+        let mut deny_read = self.deny_read.clone();
+        if policy.ask_secret_reads {
+            deny_read.extend(SECRETS.iter().map(|name| policy.home.join(name)));
+        }
+        deny_read.retain(|path| !self.read.contains(path));
+        // No setting takes back what a rule denies.
+        let hidden: Vec<PathBuf> = by_rules.deny_read.iter().map(|path| real(path)).collect();
+        let mut allow_read = self.read.clone();
+        allow_read.retain(|path| {
+            let path = real(path);
+            !hidden.iter().any(|hidden| path.starts_with(hidden))
+        });
+        deny_read.extend(by_rules.deny_read);
         // What the shell reads first is read by commands outside, too.
         let script = request
             .env
@@ -86,18 +146,77 @@ impl Paths {
             .find(|(name, _)| name == "BASH_ENV")
             .map(|(_, value)| PathBuf::from(value));
         if let Some(script) = script {
-            write.extend(script.parent().map(Path::to_owned));
+            let folder = script.parent().map(Path::to_owned);
+            write.extend(folder.clone());
+            allow_read.extend(folder);
             deny_write.push(script);
         }
-        let mut deny_read = self.deny_read.clone();
-        if policy.ask_secret_reads {
-            deny_read.extend(SECRETS.iter().map(|name| policy.home.join(name)));
-        }
-        deny_read.extend(SERVICES.iter().map(PathBuf::from));
-        deny_read.extend(std::env::var_os("SSH_AUTH_SOCK").map(PathBuf::from));
-        deny_read.retain(|path| !self.read.contains(path));
-        SandboxProfile { write, deny_write, deny_read, network: false }
+        let profile = SandboxProfile {
+            write,
+            deny_write,
+            deny_read,
+            allow_read,
+            ..SandboxProfile::default()
+        };
+        Ok(Access { profile, notes: by_rules.notes })
     }
+}
+
+/// A path of settings: `~` is the home directory, and what is relative starts at the directory of the settings.
+pub(super) fn located(layer: &Layer, entry: &str, home: &Path) -> PathBuf {
+    match entry.strip_prefix("~/") {
+        Some(rest) => home.join(rest.trim_start_matches('/')),
+        None if entry == "~" => home.to_owned(),
+        None => layer.root.join(entry),
+    }
+}
+
+/// Whether a layer above a project's files opens all files; the highest that says anything counts.
+fn is_disabled(layers: &[Layer], warnings: &mut Vec<String>) -> bool {
+    let pointer = "/sandbox/filesystem/disabled";
+    let mut ordered: Vec<(&Layer, &Value)> = layers
+        .iter()
+        .filter_map(|layer| layer.value.pointer(pointer).map(|value| (layer, value)))
+        .filter(|(_, value)| !value.is_null())
+        .collect();
+    ordered.sort_by_key(|(layer, _)| layer.source);
+    let mut disabled = None;
+    for (layer, value) in ordered {
+        if is_of_project(layer) {
+            if value != &Value::Bool(false) {
+                warnings.push(
+                    "`sandbox.filesystem.disabled` is ignored in the files of a project".to_owned(),
+                );
+            }
+            continue;
+        }
+        if !value.is_boolean() {
+            warnings.push(
+                "`sandbox.filesystem.disabled` is neither true nor false; `false` is taken"
+                    .to_owned(),
+            );
+        }
+        disabled.get_or_insert(value == &Value::Bool(true));
+    }
+    disabled.unwrap_or(false)
+}
+
+/// Whether only managed settings make exceptions from what is not readable.
+fn only_managed_reads(layers: &[Layer], warnings: &mut Vec<String>) -> bool {
+    let mut only = false;
+    for layer in layers {
+        let value = layer.value.pointer("/sandbox/filesystem/allowManagedReadPathsOnly");
+        let Some(value) = value.filter(|value| !value.is_null()) else { continue };
+        if layer.source == RuleSource::Policy {
+            only |= value != &Value::Bool(false);
+        } else {
+            warnings.push(
+                "`sandbox.filesystem.allowManagedReadPathsOnly` counts in managed settings only"
+                    .to_owned(),
+            );
+        }
+    }
+    only
 }
 
 #[cfg(test)]

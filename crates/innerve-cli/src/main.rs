@@ -89,9 +89,8 @@ fn dispatch(arguments: Arguments) -> Result<Exit, Failure> {
         Some(Verb::Sessions(arguments)) => with_runtime(sessions::sessions(arguments)),
         Some(Verb::SandboxExec(arguments)) => {
             let SandboxExecArguments { order, program, arguments } = arguments;
-            innerve_builtins::sandbox::launch(&order, &program, &arguments).map_err(|error| {
-                Failure::new(format!("the sandbox cannot be made: {error}"))
-            })?;
+            innerve_builtins::sandbox::launch(&order, &program, &arguments)
+                .map_err(|error| Failure::new(format!("the sandbox cannot be made: {error}")))?;
             Ok(Exit::Success)
         }
         Some(Verb::Tools(arguments)) => with_runtime(async move { tools::tools(&arguments) }),

@@ -110,8 +110,7 @@ impl Workplace {
 
     /// Finds the sandbox that settings ask for.
     fn set_up_sandbox(&mut self) -> Result<(), Failure> {
-        let outcome =
-            sandbox::prepare(&self.layers, &self.policy.home, &self.config, &self.state)?;
+        let outcome = sandbox::prepare(&self.layers, &self.policy.home, &self.config, &self.state)?;
         self.policy.sandbox = outcome.prepared.as_ref().map(|prepared| prepared.sandbox.clone());
         self.warnings.extend(outcome.warnings);
         self.sandbox = outcome.prepared;

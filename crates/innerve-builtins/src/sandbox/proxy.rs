@@ -93,22 +93,22 @@ impl Proxies {
         Self { folder, all: Arc::new(Semaphore::new(MAX_ALL)) }
     }
 
-    /// The folder of all sockets.
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
-    /// Starts a proxy; needs an asynchronous runtime.
-    pub fn start(&self, egress: Egress) -> io::Result<Proxy> {
+    /// The folder of all sockets, which is made if it is not there: what is not there cannot be hidden.
+    pub fn folder(&self) -> io::Result<&Path> {
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true);
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(&self.folder)?;
+        Ok(&self.folder)
+    }
+
+    /// Starts a proxy; needs an asynchronous runtime.
+    pub fn start(&self, egress: Egress) -> io::Result<Proxy> {
         let mut builder = tempfile::Builder::new();
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-        let folder = builder.prefix("command-").tempdir_in(&self.folder)?;
+        let folder = builder.prefix("command-").tempdir_in(self.folder()?)?;
         let gate = Arc::new(Gate {
             egress,
             refused: Mutex::default(),

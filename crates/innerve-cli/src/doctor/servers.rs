@@ -68,7 +68,12 @@ pub(super) async fn look(arguments: &PolicyArguments, offline: bool) -> Vec<Find
 
 fn sandbox(workplace: &Workplace) -> Finding {
     match (workplace.sandbox_name(), workplace.sandbox_trouble()) {
-        (Some(name), _) => Finding::fine(SANDBOX, format!("commands run in a sandbox ({name})")),
+        (Some(name), _) => {
+            let reach = workplace.sandbox_reach();
+            let reach = reach.as_deref().unwrap_or("no host");
+            let words = format!("commands run in a sandbox ({name}) and reach {reach}");
+            Finding::fine(SANDBOX, words)
+        }
         (None, Some(why)) => Finding::problem(SANDBOX, why).mend(WITHOUT),
         (None, None) => Finding::note(SANDBOX, "commands run without a sandbox").mend(
             "where programs that you allow must not do whatever they like: \

@@ -1,20 +1,25 @@
 //! The sandbox around shell commands: what settings ask for, what this machine has, and what a command gets of it.
 
+mod credentials;
+mod network;
 mod paths;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use innerve_builtins::bash::Confinement;
-use innerve_builtins::sandbox::{Mechanism, SandboxProfile};
+use innerve_builtins::bash::{self, Confinement, Lease};
+use innerve_builtins::sandbox::{Launcher, Mechanism};
 use innerve_permission::facts::{Place, from_call};
-use innerve_permission::{Layer, PathFacts, Policy, RuleSource, Sandbox, merge};
+use innerve_permission::{Layer, PathFacts, Policy, RuleSource, Ruleset, Sandbox, merge};
 use innerve_pipeline::PolicySource;
 use innerve_tool::port::ProcessRequest;
 use innerve_tool::{CallContext, ToolError, code};
 use serde_json::Value;
 
-use paths::Paths;
+use credentials::Credentials;
+use network::Reach;
+use paths::{Access, Paths, RulePaths};
 
 use crate::exit::Failure;
 
@@ -29,6 +34,8 @@ pub(super) struct Prepared {
     /// As permission is decided by it.
     pub(super) sandbox: Sandbox,
     paths: Paths,
+    credentials: Credentials,
+    reach: Reach,
     /// innerve's own directories.
     own: Vec<PathBuf>,
 }
@@ -40,21 +47,30 @@ pub(super) struct Outcome {
 }
 
 /// Finds the sandbox that the settings ask for; an error where they want no commands without one and there is none.
-pub(super) fn prepare(layers: &[Layer], home: &Path, own: &[PathBuf]) -> Result<Outcome, Failure> {
-    let launcher = std::env::current_exe().ok().map(|program| (program, vec![LAUNCH.to_owned()]));
-    prepare_by(|bwrap| Mechanism::find(bwrap, launcher), layers, home, own)
+///
+/// `config` and `state` are innerve's own directories.
+pub(super) fn prepare(
+    layers: &[Layer],
+    home: &Path,
+    config: &Path,
+    state: &Path,
+) -> Result<Outcome, Failure> {
+    let launcher = std::env::current_exe()
+        .ok()
+        .map(|program| Launcher { program, arguments: vec![LAUNCH.to_owned()] });
+    prepare_by(|bwrap| Mechanism::find(bwrap, launcher), layers, home, [config, state])
 }
 
 fn prepare_by(
     find: impl FnOnce(&Path) -> Result<Mechanism, String>,
     layers: &[Layer],
     home: &Path,
-    own: &[PathBuf],
+    own: [&Path; 2],
 ) -> Result<Outcome, Failure> {
     let mut outcome = Outcome { prepared: None, warnings: Vec::new() };
-    let Some(mut sandbox) = merge(layers).ok().and_then(|merged| merged.sandbox) else {
-        return Ok(outcome);
-    };
+    // What is odd about them was told when they were read.
+    let Ok(merged) = merge(layers) else { return Ok(outcome) };
+    let Some(mut sandbox) = merged.sandbox else { return Ok(outcome) };
     // A program that the project names would be run outside of everything.
     let bwrap = layers
         .iter()
@@ -71,16 +87,30 @@ fn prepare_by(
                     mechanism.name()
                 ));
             }
-            if flags(layers, "/sandbox/network/allowedDomains").next().is_some() {
+            let [_, state] = own;
+            let (reach, warnings) = Reach::of(layers, merged.network, home, state);
+            outcome.warnings.extend(warnings);
+            if !mechanism.has_ways() && !reach.is_closed() {
+                outcome.warnings.push(format!(
+                    "commands in a sandbox of {} have no network, whatever `sandbox.network` says: install bubblewrap, or name \
+                     those that need it in `sandbox.excludedCommands`",
+                    mechanism.name()
+                ));
+            }
+            let paths = Paths::of(layers, home);
+            outcome.warnings.extend_from_slice(paths.warnings());
+            if paths.are_open() && sandbox.auto_allow {
+                sandbox.auto_allow = false;
                 outcome.warnings.push(
-                    "`sandbox.network.allowedDomains` is not supported: commands in the sandbox have no network; name those \
-                     that need it in `sandbox.excludedCommands`"
+                    "commands in the sandbox change any file (sandbox.filesystem.disabled), and are asked about all the same"
                         .to_owned(),
                 );
             }
-            let paths = Paths::of(layers, home);
-            let own = own.to_vec();
-            outcome.prepared = Some(Prepared { mechanism, sandbox, paths, own });
+            let (credentials, warnings) = Credentials::of(layers, home, state);
+            outcome.warnings.extend(warnings);
+            let own = own.map(Path::to_owned).to_vec();
+            outcome.prepared =
+                Some(Prepared { mechanism, sandbox, paths, credentials, reach, own });
         }
         Err(why) if is_demanded(layers) => {
             return Err(Failure::new(format!(
@@ -138,12 +168,41 @@ impl Prepared {
         policy: Arc<dyn PolicySource>,
         disk: &Arc<dyn PathFacts>,
     ) -> Arc<dyn Confinement> {
-        Arc::new(Confined { prepared: self.clone(), policy, disk: Arc::clone(disk) })
+        let disk = Arc::clone(disk);
+        Arc::new(Confined { prepared: self.clone(), policy, disk, rules: RulePaths::default() })
     }
 
-    fn profile(&self, policy: &Policy, request: &ProcessRequest) -> SandboxProfile {
-        let profile = self.paths.profile(policy, request, &self.own);
-        SandboxProfile { network: false, ..profile }
+    /// What hosts commands reach, in words; `None` if they reach none.
+    pub(super) fn reach(&self, rules: &Ruleset) -> Option<String> {
+        self.reach.words(rules).filter(|_| self.mechanism.has_ways())
+    }
+
+    /// What to start in place of `request`.
+    fn confine(
+        &self,
+        policy: &Arc<Policy>,
+        mut request: ProcessRequest,
+        rules: &RulePaths,
+        disk: &dyn PathFacts,
+    ) -> io::Result<bash::Confined> {
+        let Access { mut profile, notes } = self
+            .paths
+            .access(policy, &request, &self.own, rules, disk)
+            .map_err(io::Error::other)?;
+        self.credentials.keep_from(&mut profile, &mut request)?;
+        let lease = if self.mechanism.has_ways() {
+            self.reach.grant(&mut profile, &policy.rules)?
+        } else {
+            self.reach.withhold(&mut profile);
+            None
+        };
+        let request = self.mechanism.wrap(&profile, request)?;
+        let lease = lease.map(|proxy| Box::new(proxy) as Box<dyn Lease>);
+        let lease = match (lease, notes.is_empty()) {
+            (lease, true) => lease,
+            (lease, false) => Some(Box::new(Told { notes, lease }) as Box<dyn Lease>),
+        };
+        Ok(bash::Confined { request, lease })
     }
 }
 
@@ -152,6 +211,21 @@ struct Confined {
     prepared: Prepared,
     policy: Arc<dyn PolicySource>,
     disk: Arc<dyn PathFacts>,
+    rules: RulePaths,
+}
+
+/// What could not be held for a command, beside what else its sandbox needs.
+#[derive(Debug)]
+struct Told {
+    notes: Vec<String>,
+    lease: Option<Box<dyn Lease>>,
+}
+
+impl Lease for Told {
+    fn notes(&self) -> Vec<String> {
+        let others = self.lease.iter().flat_map(|lease| lease.notes());
+        self.notes.iter().cloned().chain(others).collect()
+    }
 }
 
 impl Confinement for Confined {
@@ -161,16 +235,16 @@ impl Confinement for Confined {
         tool: &str,
         call: &Value,
         _context: &CallContext,
-    ) -> Result<ProcessRequest, ToolError> {
+    ) -> Result<bash::Confined, ToolError> {
         let policy = self.policy.current();
         let place = Place { cwd: &policy.cwd, home: &policy.home, disk: self.disk.as_ref() };
         let leaves = from_call(tool, call, place)
             .is_some_and(|facts| self.prepared.sandbox.lets_out(&facts));
         if leaves {
-            return Ok(request);
+            return Ok(request.into());
         }
-        let profile = self.prepared.profile(&policy, &request);
-        self.prepared.mechanism.wrap(&profile, request).map_err(|error| {
+        let disk = self.disk.as_ref();
+        self.prepared.confine(&policy, request, &self.rules, disk).map_err(|error| {
             ToolError::new(
                 code::IO,
                 format!("the command was not run, since its sandbox cannot be made: {error}"),
@@ -193,7 +267,8 @@ mod tests {
             .iter()
             .map(|(source, value)| Layer::new(*source, "/repo", value.clone()))
             .collect();
-        prepare_by(|_| find, &layers, Path::new("/home/u"), &[])
+        let own = [Path::new("/home/u/.config"), Path::new("/home/u/.state")];
+        prepare_by(|_| find, &layers, Path::new("/home/u"), own)
     }
 
     fn none() -> Result<Mechanism, String> {
@@ -220,11 +295,12 @@ mod tests {
     fn landlock_spares_no_question_and_bubblewrap_does() {
         let wanted = json!({ "sandbox": { "enabled": true } });
         let bubblewrap = prepared(
-            Ok(Mechanism::Bubblewrap("bwrap".into())),
+            Ok(Mechanism::Bubblewrap("bwrap".into(), None)),
             &[(RuleSource::User, wanted.clone())],
         );
         assert!(bubblewrap.ok().unwrap().prepared.unwrap().sandbox.auto_allow);
-        let landlock = Mechanism::Landlock("innerve".into(), Vec::new());
+        let landlock =
+            Mechanism::Landlock(Launcher { program: "innerve".into(), arguments: Vec::new() });
         let outcome = prepared(Ok(landlock), &[(RuleSource::User, wanted)]).ok().unwrap();
         assert!(!outcome.prepared.unwrap().sandbox.auto_allow);
         assert!(outcome.warnings[0].contains("Landlock"));

@@ -10,7 +10,7 @@ use innerve_tests::{Innerve, Running, Wire, World, reply};
 use serde_json::{Value, json};
 
 /// Whether the program has the feature.
-fn is_there(world: &World) -> bool {
+pub(crate) fn is_there(world: &World) -> bool {
     let ended = world.innerve(["acp"]).run();
     if ended.code() == 0 {
         return true;
@@ -20,17 +20,22 @@ fn is_there(world: &World) -> bool {
     false
 }
 
-fn request(id: u64, method: &str, params: &Value) -> String {
+pub(crate) fn request(id: u64, method: &str, params: &Value) -> String {
     let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
     format!("{request}\n")
 }
 
-fn answer(id: &Value, result: &Value) -> String {
+pub(crate) fn answer(id: &Value, result: &Value) -> String {
     format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "result": result }))
 }
 
 /// Starts the agent, tells it what the editor can do, and asks it for a session.
-fn open(agent: Innerve, able: &Value, method: &str, params: &Value) -> (Running, ChildStdin) {
+pub(crate) fn open(
+    agent: Innerve,
+    able: &Value,
+    method: &str,
+    params: &Value,
+) -> (Running, ChildStdin) {
     let first = json!({ "protocolVersion": 1, "clientCapabilities": able });
     let mut run = agent.input(request(1, "initialize", &first)).with_open_input().start();
     run.wait_for_line("what the agent can do", |line| line["id"] == 1);

@@ -1,6 +1,7 @@
 //! End-to-end tests: the built program against a scripted model, at a terminal and in pipes, on real files and processes.
 
 mod acp;
+mod acp_terminals;
 mod agents;
 mod analyze;
 mod approvals;

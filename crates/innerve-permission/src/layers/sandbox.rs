@@ -5,8 +5,64 @@ use serde_json::Value;
 use super::{Layer, SettingsWarning};
 use crate::{Behavior, Origin, Rule, Sandbox};
 
+/// The settings of a sandbox by the object that holds them (settings reference of Claude Code, "Sandbox settings").
+const KNOWN: &[(&str, &[&str])] = &[
+    (
+        "/sandbox",
+        &[
+            "enabled",
+            "failIfUnavailable",
+            "autoAllowBashIfSandboxed",
+            "excludedCommands",
+            "allowUnsandboxedCommands",
+            "filesystem",
+            "network",
+            "credentials",
+            "bwrapPath",
+            // What follows says nothing to a sandbox of Linux.
+            "ignoreViolations",
+            "enableWeakerNestedSandbox",
+            "enableWeakerNetworkIsolation",
+            "allowAppleEvents",
+            "ripgrep",
+            "socatPath",
+        ],
+    ),
+    (
+        "/sandbox/filesystem",
+        &[
+            "allowWrite",
+            "denyWrite",
+            "allowRead",
+            "denyRead",
+            "disabled",
+            "allowManagedReadPathsOnly",
+        ],
+    ),
+    (
+        "/sandbox/network",
+        &[
+            "allowedDomains",
+            "deniedDomains",
+            "allowManagedDomainsOnly",
+            "allowUnixSockets",
+            "allowAllUnixSockets",
+            "allowLocalBinding",
+            "allowMachLookup",
+            "httpProxyPort",
+            "socksProxyPort",
+            "strictAllowlist",
+            "tlsTerminate",
+        ],
+    ),
+    ("/sandbox/credentials", &["files", "envVars", "allowPlaintextInject", "awsPairs", "sigv4"]),
+];
+
 /// The sandbox that the settings ask for; `None` when they ask for none.
 pub(super) fn of(ordered: &[&Layer], warnings: &mut Vec<SettingsWarning>) -> Option<Sandbox> {
+    for layer in ordered {
+        name_unknown(layer, warnings);
+    }
     let enabled = highest(ordered, "/sandbox/enabled", true, false, warnings).unwrap_or(false);
     let auto_allow = highest(ordered, "/sandbox/autoAllowBashIfSandboxed", true, false, warnings)
         .unwrap_or(true);
@@ -14,6 +70,25 @@ pub(super) fn of(ordered: &[&Layer], warnings: &mut Vec<SettingsWarning>) -> Opt
         .unwrap_or(true);
     let excluded = ordered.iter().flat_map(|layer| excluded(layer, warnings)).collect();
     enabled.then_some(Sandbox { auto_allow, may_leave, excluded })
+}
+
+/// Names what nobody reads: a lost setting of a sandbox is one that somebody relies on.
+fn name_unknown(layer: &Layer, warnings: &mut Vec<SettingsWarning>) {
+    for (pointer, known) in KNOWN {
+        let Some(value) = layer.value.pointer(pointer).filter(|value| !value.is_null()) else {
+            continue;
+        };
+        let setting = pointer.trim_start_matches('/').replace('/', ".");
+        let Some(object) = value.as_object() else {
+            let why = format!("`{setting}` is no object, and has no effect");
+            warnings.push(layer.warning(pointer, why));
+            continue;
+        };
+        for key in object.keys().filter(|key| !known.contains(&key.as_str())) {
+            let why = format!("`{setting}.{key}` is no known setting, and has no effect");
+            warnings.push(layer.warning(&format!("{pointer}/{key}"), why));
+        }
+    }
 }
 
 /// The value of the highest layer that sets the flag and may: `loose` waits for trust, anything but a flag is `strict`.

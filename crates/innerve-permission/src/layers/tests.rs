@@ -140,3 +140,27 @@ fn odd_values_are_warned_about_and_strict() {
     assert_eq!(merged.warnings.len(), 4);
     assert!(merge(&[layer(RuleSource::User, json!([1]))]).unwrap().warnings.is_empty());
 }
+
+#[test]
+fn settings_of_a_sandbox_that_nobody_knows_are_named() {
+    let known = json!({"sandbox": {
+        "enabled": true, "ignoreViolations": {}, "ripgrep": {"command": "rg"}, "socatPath": "/x", "allowAppleEvents": true,
+        "enableWeakerNetworkIsolation": true, "filesystem": {"denyRead": [], "disabled": false}, "network": null,
+        "credentials": {"files": [], "envVars": []},
+    }});
+    assert!(merge(&[layer(RuleSource::User, known)]).unwrap().warnings.is_empty());
+    let unknown = json!({"sandbox": {
+        "enable": true, "filesystem": {"denyReads": ["~"]}, "network": {"domains": []}, "credentials": ["~/.npmrc"],
+    }});
+    let merged = merge(&[layer(RuleSource::Project, unknown)]).unwrap();
+    let reasons: Vec<&str> = merged.warnings.iter().map(|it| it.reason.as_str()).collect();
+    assert_eq!(
+        reasons,
+        [
+            "`sandbox.enable` is no known setting, and has no effect",
+            "`sandbox.filesystem.denyReads` is no known setting, and has no effect",
+            "`sandbox.network.domains` is no known setting, and has no effect",
+            "`sandbox.credentials` is no object, and has no effect",
+        ]
+    );
+}

@@ -86,6 +86,27 @@ fn settings_are_listed_with_what_is_broken_and_what_waits_for_trust() {
 }
 
 #[test]
+fn keys_that_nobody_knows_are_told_by_doctor_and_by_nobody_else() {
+    let settings = r#"{
+  "statusLine": { "type": "command", "command": "x" },
+  "permisions": { "deny": ["Bash(rm *)"] },
+  "frobnicate": true
+}"#;
+    let world = World::new().file(".innerve/settings.json", settings);
+    let ended = world.innerve(["doctor", "--json", "--offline"]).with_a_key_only().run();
+    ended.exits(1);
+    let (state, mend) = finding(
+        &ended,
+        "settings.json:3: innerve does not know `permisions`: did you mean `permissions`?",
+    );
+    assert!(state == "problem" && mend.contains("does not hold"), "{ended}");
+    assert_eq!(finding(&ended, "settings.json:4: innerve does not know `frobnicate`").0, "note");
+    assert!(!ended.stdout().contains("statusLine"), "{ended}");
+    let check = world.innerve(["check", "ls"]).run();
+    assert!(!check.stderr().contains("permisions"), "{check}");
+}
+
+#[test]
 fn a_state_folder_that_others_read_is_noted() {
     let world = World::new();
     let state = world.root().join("state/innerve");

@@ -1,6 +1,7 @@
 //! `innerve doctor`: what innerve finds where it is started, and how to mend what is wrong.
 
 mod finding;
+mod keys;
 mod model;
 mod place;
 mod servers;

@@ -5,6 +5,7 @@ use innerve_settings::Locations;
 use serde_json::Value;
 
 use super::finding::Finding;
+use super::keys;
 use crate::args::PolicyArguments;
 use crate::settings;
 use crate::wire::warning_text;
@@ -40,6 +41,7 @@ pub(super) fn look(arguments: &PolicyArguments) -> Vec<Finding> {
             Finding::problem(AREA, warning_text(warning)).mend("correct or remove the entry"),
         );
     }
+    findings.extend(keys::look(AREA, layers));
     let remarks = loaded.settings.permissions.rules.warnings().len();
     if remarks > 0 {
         findings.push(

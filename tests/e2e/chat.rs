@@ -116,6 +116,42 @@ fn a_session_looks_like_this_on_wide_and_narrow_screens() {
 }
 
 #[test]
+fn tables_look_like_this_on_wide_and_narrow_screens() {
+    const TEXT: &str = "Two tables:
+
+| Crate | Lines | What it does |
+|:------|------:|:------------:|
+| `bash` | 12000 | reads **commands** |
+| `日本語` | 7 | `a \\| b`, and what is longer than others |
+
+| Name | Version | Licence | Remark that is long |
+|---|---|---|---|
+| serialization | 1.0.228-beta | MIT OR Apache-2.0 | none |
+| terminal-size | 12.4.1 | Zlib | ⚠\u{fe0f} old |
+That is all.";
+    for (columns, rows) in [(100, 40), (40, 60)] {
+        let world = World::new();
+        let gate = Gate::new();
+        let (begun, rest) = TEXT.split_at(TEXT.find("| `日").unwrap());
+        let model = world.model(Wire::Anthropic, [reply().text(begun).waits(&gate).text(rest)]);
+        let mut terminal = world.innerve([]).model(&model).at_terminal_of(columns, rows);
+        terminal.shows("a prompt", |view| view.contains("\n>"));
+        terminal.enters("which?");
+        terminal.shows("the text before and how far it is", |view| {
+            view.contains("Two tables:\n\na table, 1 row so far\n●")
+        });
+        gate.open();
+        terminal.shows("the end", |view| view.contains("That is all."));
+        let view = terminal.rests();
+        insta::with_settings!({ omit_expression => true }, {
+            insta::assert_snapshot!(format!("tables_{columns}_columns"), view);
+        });
+        terminal.types("\u{4}");
+        assert_eq!(terminal.ends(), 0, "{terminal}");
+    }
+}
+
+#[test]
 fn a_question_waits_for_its_own_answer_and_gives_the_draft_back() {
     let world = World::new();
     let gate = Gate::new();

@@ -10,6 +10,7 @@ mod background;
 mod broken_streams;
 mod call;
 mod chat;
+mod chat_search;
 mod chat_terminal;
 mod check;
 mod conversation;

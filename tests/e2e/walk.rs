@@ -32,6 +32,7 @@ const END: &str = "\u{1b}[F";
 const ESC: &str = "\u{1b}";
 const CTRL_L: &str = "\u{c}";
 const CTRL_O: &str = "\u{f}";
+const CTRL_R: &str = "\u{12}";
 const CTRL_U: &str = "\u{15}";
 const ALT_ENTER: &str = "\u{1b}\r";
 
@@ -107,7 +108,7 @@ fn world() -> World {
 fn the_walk_through_the_chat_is_as_written_down() {
     let mut page = INTRODUCTION.to_owned();
     let world = world();
-    let [written, told, heard] = [Gate::new(), Gate::new(), Gate::new()];
+    let [written, tabled, told, heard] = std::array::from_fn(|_| Gate::new());
     // Prints, waits until it is let go, and prints more.
     let tests = "echo checking; mkdir out; while [ ! -e out/go ]; do sleep 0.05; done; seq 1 30";
     let edit = json!({ "file_path": "src/main.rs", "old_string": "two", "new_string": "zwei" });
@@ -118,6 +119,10 @@ fn the_walk_through_the_chat_is_as_written_down() {
                 .text("# Plan\n\nI look at **both** lines of `main` first:\n\n```rust\nprintln!(")
                 .waits(&written)
                 .text("\"one\");\n```\n\n- then the *second* one"),
+            reply()
+                .text("These two:\n\n| Line | Prints | Remark |\n|---:|:--|---|\n| 2 | `one` | stays |\n")
+                .waits(&tabled)
+                .text("| 3 | `two` | **to be** translated |\n\nNo more."),
             reply().bash(tests),
             reply().text("All 30 pass."),
             reply().uses("Read", json!({ "file_path": "src/main.rs" })),
@@ -144,6 +149,19 @@ fn the_walk_through_the_chat_is_as_written_down() {
     walk.shows(|view| view.contains("println!(") && view.contains("Esc stops"));
     written.open();
     walk.rests("second one");
+
+    walk.step(
+        "A table",
+        "It is shown once it is complete, as its last row may be the widest; until then it is said how far it is.",
+    );
+    walk.enters("which lines are there?");
+    walk.shows(|view| view.contains("a table, 1 row so far") && view.contains("Esc stops"));
+    tabled.open();
+    walk.rests("No more.");
+    walk.page.push_str(
+        "\nOn a narrow screen cells are broken within their columns; where even that could not be read, each row is a list\n\
+         of its cells. What is on the screen already moves no more.\n",
+    );
 
     walk.step(
         "A question before a command runs",
@@ -209,6 +227,16 @@ fn the_walk_through_the_chat_is_as_written_down() {
     walk.presses(DOWN);
     walk.presses(DOWN);
     walk.shows(|view| view.contains("> my draft"));
+    walk.page.push_str(
+        "\nCtrl-R looks for one by words in it, as in a shell. Enter sends what is found, Esc or an arrow leaves it for\n\
+         editing, and Ctrl-G gives back what was being written.\n",
+    );
+    walk.presses(CTRL_R);
+    walk.types("tests");
+    walk.shows(|view| view.contains("(search) 'tests': run the tests"));
+    walk.presses(ESC);
+    walk.shows(|view| view.contains("\n> run the tests") || view.starts_with("> run the tests"));
+    walk.presses(END);
     walk.presses(CTRL_U);
 
     walk.step(

@@ -90,10 +90,11 @@ pub(super) const COMMANDS: [Command; 13] = [
 ];
 
 /// The keys, for `/help`.
-pub(super) const KEYS: [(&str, &str); 10] = [
+pub(super) const KEYS: [(&str, &str); 11] = [
     ("Enter", "sends; a text sent while an answer is written waits for its turn"),
     ("Alt+Enter", "begins a new line (also Ctrl-J, or \\ before Enter)"),
     ("Up, Down", "earlier texts"),
+    ("Ctrl-R", "looks for an earlier text by words in it; again: an older one"),
     ("Tab", "completes /commands and @paths"),
     ("Shift+Tab", "next permission mode"),
     ("Esc", "stops the answer"),

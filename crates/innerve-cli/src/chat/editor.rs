@@ -1,7 +1,11 @@
 //! What a person types: a text of one or several lines with a cursor, and the texts that were sent before. Pure state.
 
+mod search;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use unicode_segmentation::UnicodeSegmentation as _;
+
+use search::Search;
 
 /// Sent texts that are remembered at most.
 const MAX_HISTORY: usize = 1_000;
@@ -17,6 +21,9 @@ pub(super) struct Editor {
     history: Vec<String>,
     /// The place in the history that is shown, and what was being written before it was opened.
     browsing: Option<(usize, String)>,
+    search: Option<Search>,
+    /// What was looked for last.
+    last_wanted: String,
 }
 
 /// What a key did.
@@ -53,6 +60,7 @@ impl Editor {
 
     /// Empties it and gives what was in it.
     pub(super) fn take(&mut self) -> String {
+        self.cancel_search();
         self.cursor = 0;
         self.browsing = None;
         std::mem::take(&mut self.text)
@@ -60,13 +68,18 @@ impl Editor {
 
     /// Replaces the text; the cursor stands at its end.
     pub(super) fn set(&mut self, text: impl Into<String>) {
+        self.search = None;
         self.text = text.into();
         self.cursor = self.text.len();
         self.browsing = None;
     }
 
     /// Puts text at the cursor, as it comes from a paste: line ends of any kind become one kind, tabs stay.
-    pub(super) fn insert(&mut self, text: &str) {
+    pub(super) fn paste(&mut self, text: &str) {
+        if self.search.is_some() { self.search_for(text) } else { self.insert(text) }
+    }
+
+    fn insert(&mut self, text: &str) {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         self.text.insert_str(self.cursor, &text);
         self.cursor += text.len();
@@ -84,6 +97,9 @@ impl Editor {
     /// Does what a key asks for.
     #[expect(clippy::wildcard_enum_match_arm, reason = "most keys mean nothing here")]
     pub(super) fn key(&mut self, key: KeyEvent) -> Edit {
+        if let Some(edit) = self.search_key(key) {
+            return edit;
+        }
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let alt = key.modifiers.contains(KeyModifiers::ALT);
         match key.code {
@@ -104,6 +120,7 @@ impl Editor {
             KeyCode::Char('f') if alt => self.cursor = self.word_right(),
             KeyCode::Char('p') if control => self.up(),
             KeyCode::Char('n') if control => self.down(),
+            KeyCode::Char('r') if control => self.begin_search(),
             KeyCode::Char('h') if control => self.delete_left(),
             KeyCode::Char('d') if control && !self.text.is_empty() => self.delete_right(),
             KeyCode::Char('u') if control => self.cut_range(self.line_start(), self.cursor),

@@ -1,9 +1,13 @@
-//! Markdown as it streams: each line is styled as soon as it is complete, and never again.
+//! Markdown as it streams: each line is styled as soon as it is complete, and never again. Only the rows of a table wait for
+//! its end: the last one may be the widest.
+
+mod table;
 
 use anstyle::{AnsiColor, Style};
 
 use super::screen::VERBATIM;
 use crate::output::{BOLD, DIM, plain};
+use table::Table;
 
 const CODE: Style = AnsiColor::Cyan.on_default();
 const ITALIC: Style = Style::new().italic();
@@ -15,20 +19,67 @@ pub(super) struct Markdown {
     line: String,
     /// The fence that opened a block of code, of so many of this character.
     fence: Option<(char, usize)>,
+    waiting: Waiting,
+}
+
+/// Lines that are complete and wait for more.
+#[derive(Debug, Default)]
+enum Waiting {
+    #[default]
+    Nothing,
+    /// The next line tells whether a table begins with this one.
+    Header(String),
+    Table(Table),
 }
 
 impl Markdown {
-    /// Takes the next words and gives the lines that they complete.
-    pub(super) fn push(&mut self, words: &str) -> Vec<String> {
+    /// Takes the next words and gives the lines that they complete, for a screen of so many columns.
+    pub(super) fn push(&mut self, words: &str, room: usize) -> Vec<String> {
         let mut lines = Vec::new();
         for piece in words.split_inclusive('\n') {
             self.line.push_str(piece);
             if piece.ends_with('\n') {
                 let line = std::mem::take(&mut self.line);
-                lines.push(self.styled(&plain(line.trim_end_matches(['\n', '\r']))));
+                self.take(plain(line.trim_end_matches(['\n', '\r'])), room, &mut lines);
             }
         }
         lines
+    }
+
+    /// Takes a complete line.
+    fn take(&mut self, line: String, room: usize, out: &mut Vec<String>) {
+        match std::mem::take(&mut self.waiting) {
+            Waiting::Nothing => {}
+            Waiting::Header(first) => match Table::begin(&first, &line) {
+                Some(table) => {
+                    self.waiting = Waiting::Table(table);
+                    return;
+                }
+                None => out.push(self.styled(&first)),
+            },
+            Waiting::Table(mut table) => {
+                if table.takes(&line) {
+                    out.extend(table.overflow(room));
+                    self.waiting = Waiting::Table(table);
+                    return;
+                }
+                out.extend(table.end(room));
+            }
+        }
+        if self.fence.is_none() && Table::may_begin(&line) {
+            self.waiting = Waiting::Header(line);
+        } else {
+            out.push(self.styled(&line));
+        }
+    }
+
+    /// What is waited with, in short.
+    pub(super) fn waiting(&self, most: usize) -> Option<String> {
+        match &self.waiting {
+            Waiting::Nothing => None,
+            Waiting::Header(line) => Some(inline(&end(line, most))),
+            Waiting::Table(table) => Some(format!("{DIM}{}{DIM:#}", table.progress())),
+        }
     }
 
     /// The line that is not complete, as it looks so far; of a long one the end, of so many characters.
@@ -36,18 +87,24 @@ impl Markdown {
         if self.line.is_empty() {
             return None;
         }
-        let start = self.line.char_indices().rev().nth(most).map_or(0, |(at, _)| at);
-        let dots = if start > 0 { "…" } else { "" };
-        let line = format!("{dots}{}", plain(self.line.get(start..).unwrap_or_default()));
+        let line = plain(&end(&self.line, most));
         Some(if self.fence.is_some() { format!("{CODE}{line}{CODE:#}") } else { inline(&line) })
     }
 
     /// Ends the text and gives what was left of it.
-    pub(super) fn finish(&mut self) -> Option<String> {
+    pub(super) fn finish(&mut self, room: usize) -> Vec<String> {
+        let mut lines = Vec::new();
         let line = std::mem::take(&mut self.line);
-        let last = (!line.is_empty()).then(|| self.styled(&plain(&line)));
+        if !line.is_empty() {
+            self.take(plain(&line), room, &mut lines);
+        }
+        match std::mem::take(&mut self.waiting) {
+            Waiting::Nothing => {}
+            Waiting::Header(line) => lines.push(self.styled(&line)),
+            Waiting::Table(mut table) => lines.extend(table.end(room)),
+        }
         self.fence = None;
-        last
+        lines
     }
 
     fn styled(&mut self, line: &str) -> String {
@@ -80,6 +137,13 @@ impl Markdown {
         }
         inline(line)
     }
+}
+
+/// The last characters of a line, so many at most.
+fn end(line: &str, most: usize) -> String {
+    let start = line.char_indices().rev().nth(most).map_or(0, |(at, _)| at);
+    let dots = if start > 0 { "…" } else { "" };
+    format!("{dots}{}", line.get(start..).unwrap_or_default())
 }
 
 fn fence(line: &str) -> Option<(char, usize)> {
@@ -159,9 +223,9 @@ mod tests {
             let letters: Vec<char> = text.chars().collect();
             let mut lines: Vec<String> = letters
                 .chunks(size)
-                .flat_map(|piece| markdown.push(&piece.iter().collect::<String>()))
+                .flat_map(|piece| markdown.push(&piece.iter().collect::<String>(), 80))
                 .collect();
-            lines.extend(markdown.finish());
+            lines.extend(markdown.finish(80));
             let lines: Vec<String> = lines.iter().map(|line| readable(line)).collect();
             assert_eq!(lines, expected, "in pieces of {size}");
         }
@@ -216,11 +280,11 @@ mod tests {
     #[test]
     fn an_unfinished_line_is_shown_as_it_is_so_far() {
         let mut markdown = Markdown::default();
-        assert!(markdown.push("half **a** li").is_empty());
+        assert!(markdown.push("half **a** li", 80).is_empty());
         assert_eq!(readable(&markdown.unfinished(80).unwrap()), "half <b>a</> li");
-        assert_eq!(markdown.push("ne\n").len(), 1);
-        assert!(markdown.unfinished(80).is_none() && markdown.finish().is_none());
-        markdown.push(&"日 ".repeat(1_000_000));
+        assert_eq!(markdown.push("ne\n", 80).len(), 1);
+        assert!(markdown.unfinished(80).is_none() && markdown.finish(80).is_empty());
+        markdown.push(&"日 ".repeat(1_000_000), 80);
         let end = markdown.unfinished(20).unwrap();
         assert!(end.starts_with('…') && end.chars().count() <= 22, "{end}");
     }

@@ -220,7 +220,7 @@ impl Ui {
             Event::Key(key) if key.kind != KeyEventKind::Release => return self.key(key).await,
             Event::Paste(text) if self.page.is_none() => {
                 self.choices.clear();
-                self.editor.insert(&text);
+                self.editor.paste(&text);
             }
             Event::Resize(..)
             | Event::Key(_)
@@ -299,12 +299,12 @@ impl Ui {
         };
         match &event {
             AgentEvent::Text(words) => {
-                self.above.extend(self.markdown.push(words));
+                self.above.extend(self.markdown.push(words, Screen::width()));
                 self.does("writing");
             }
             AgentEvent::Thinking(_) | AgentEvent::User(_) => self.does("thinking"),
             AgentEvent::ToolStarted(tool_use) => {
-                self.above.extend(self.markdown.finish());
+                self.end_text();
                 if let Some(work) = &mut self.run {
                     work.started(tool_use);
                 }
@@ -313,7 +313,7 @@ impl Ui {
                 self.above.extend(self.run.as_mut().and_then(|work| work.progress(progress)));
             }
             AgentEvent::ToolEnded(report) => {
-                self.above.extend(self.markdown.finish());
+                self.end_text();
                 let at = self.denied.iter().position(|id| *id == report.tool_use_id);
                 let is_denied = at.map(|at| self.denied.swap_remove(at)).is_some();
                 if let Some(work) = &mut self.run {
@@ -323,14 +323,14 @@ impl Ui {
                 }
             }
             AgentEvent::Ended(summary) => {
-                self.above.extend(self.markdown.finish());
+                self.end_text();
                 self.ended(summary).await;
             }
             AgentEvent::Retrying(_)
             | AgentEvent::Warning(_)
             | AgentEvent::Discarded
             | AgentEvent::Compacted(_) => {
-                self.above.extend(self.markdown.finish());
+                self.end_text();
                 // It prints by notices, which go to the screen.
                 if let Err(error) = self.texts.show(&event) {
                     warn(&format!("the output failed: {error}"));
@@ -388,6 +388,11 @@ impl Ui {
             Some(open) => open.draft = text,
             None => self.editor.set(text),
         }
+    }
+
+    /// Shows what there is of a text that has ended.
+    fn end_text(&mut self) {
+        self.above.extend(self.markdown.finish(Screen::width()));
     }
 
     fn does(&mut self, what: &'static str) {

@@ -40,7 +40,7 @@ impl Ui {
             if reply.is_withdrawn() {
                 continue;
             }
-            self.above.extend(self.markdown.finish());
+            self.end_text();
             let about = about(&request);
             let id = request.tool_use_id.clone();
             match Dialogue::begin(request) {
@@ -57,7 +57,8 @@ impl Ui {
 
     /// Whether a text is being written right now: a question in the middle of it would get the rest as its answer.
     fn is_typing(&self) -> bool {
-        !self.editor.text().is_empty() && self.typed.elapsed() < TYPING
+        let is_busy = !self.editor.text().is_empty() || self.editor.search().is_some();
+        is_busy && self.typed.elapsed() < TYPING
     }
 
     /// What was typed before a question was seen does not answer it: it belongs to the text that was being written.
@@ -68,7 +69,7 @@ impl Ui {
                 continue;
             };
             match event {
-                Event::Paste(text) => self.editor.insert(&text),
+                Event::Paste(text) => self.editor.paste(&text),
                 Event::Key(key) if key.kind != KeyEventKind::Release => {
                     if let Edit::Sent(text) = self.editor.key(key) {
                         self.editor.set(text);

@@ -28,6 +28,15 @@ impl Ui {
         }
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let hint = std::mem::take(&mut self.hint);
+        if self.editor.search().is_some() {
+            self.choices.clear();
+            match self.editor.key(key) {
+                Edit::Sent(text) => return self.sent(text).await,
+                Edit::Changed => return Ok(Flow::On),
+                // It ended the search and means something else, too.
+                Edit::Unknown => {}
+            }
+        }
         match key.code {
             KeyCode::Char('c') if control => return Ok(self.interrupt(hint)),
             KeyCode::Char('d') if control && self.editor.text().is_empty() => return Ok(Flow::End),

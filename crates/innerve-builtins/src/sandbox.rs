@@ -5,7 +5,6 @@
 //! mechanism needs rights of its own, and neither needs code between fork and exec: bubblewrap is a program, and for
 //! Landlock the host's own program restricts itself and becomes the command ([`launch`]).
 
-#[cfg(feature = "masking")]
 mod authority;
 #[cfg(target_os = "linux")]
 mod bridge;
@@ -13,7 +12,6 @@ mod bubblewrap;
 mod hidden;
 #[cfg(target_os = "linux")]
 mod landlock;
-#[cfg(feature = "masking")]
 mod masking;
 mod proxy;
 
@@ -24,7 +22,8 @@ use std::process::{Command, Stdio};
 use innerve_tool::port::ProcessRequest;
 use serde::{Deserialize, Serialize};
 
-pub use proxy::{Egress, Proxies, Proxy};
+pub use masking::{MaskedCredential, Masking};
+pub use proxy::{Egress, Interception, Proxies, Proxy};
 
 /// What a command in the sandbox may do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,6 +5,7 @@
 
 mod connect;
 mod http;
+mod intercept;
 mod socks;
 
 use std::fs;
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use hyper::HeaderMap;
 use innerve_permission::NetworkPolicy;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, BufReader};
@@ -20,6 +22,8 @@ use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
+use self::connect::Opened;
+pub use self::intercept::Interception;
 use crate::bash::Lease;
 
 /// The port where a command finds its proxy, on its own loopback: that of Squid, free in a network that nobody else is in.
@@ -58,6 +62,7 @@ impl Egress {
 pub struct Proxies {
     folder: PathBuf,
     all: Arc<Semaphore>,
+    interception: Option<Arc<Interception>>,
 }
 
 /// The proxy of one command; dropping it ends its connections.
@@ -75,6 +80,7 @@ struct Gate {
     refused: Mutex<Vec<String>>,
     own: Arc<Semaphore>,
     all: Arc<Semaphore>,
+    interception: Option<Arc<Interception>>,
 }
 
 impl Proxies {
@@ -90,7 +96,14 @@ impl Proxies {
                 drop(fs::remove_dir_all(entry.path()));
             }
         }
-        Self { folder, all: Arc::new(Semaphore::new(MAX_ALL)) }
+        Self { folder, all: Arc::new(Semaphore::new(MAX_ALL)), interception: None }
+    }
+
+    /// Has masked credentials put into requests.
+    #[must_use]
+    pub fn with_interception(mut self, interception: Arc<Interception>) -> Self {
+        self.interception = Some(interception);
+        self
     }
 
     /// The folder of all sockets, which is made if it is not there: what is not there cannot be hidden.
@@ -114,6 +127,7 @@ impl Proxies {
             refused: Mutex::default(),
             own: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
             all: Arc::clone(&self.all),
+            interception: self.interception.clone(),
         });
         let accepting = listen(folder.path(), Arc::clone(&gate))?;
         Ok(Proxy { folder, gate, accepting })
@@ -129,12 +143,7 @@ impl Proxy {
 
 impl Lease for Proxy {
     fn notes(&self) -> Vec<String> {
-        let refused = self.gate.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut notes: Vec<String> = refused.iter().take(MAX_TOLD).map(|what| told(what)).collect();
-        if refused.len() > MAX_TOLD {
-            notes.push(told("other hosts, too"));
-        }
-        notes
+        self.gate.notes()
     }
 }
 
@@ -151,6 +160,16 @@ impl Gate {
         // A command chooses the name, and a person reads it.
         let name: String = host.escape_debug().take(100).collect();
         self.remember(format!("{name}:{port} ({why})"))
+    }
+
+    /// What was refused so far, as it is told.
+    fn notes(&self) -> Vec<String> {
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut notes: Vec<String> = refused.iter().take(MAX_TOLD).map(|what| told(what)).collect();
+        if refused.len() > MAX_TOLD {
+            notes.push(told("other hosts, too"));
+        }
+        notes
     }
 
     fn remember(&self, what: String) -> String {
@@ -215,6 +234,30 @@ pub(super) fn variables() -> Vec<(String, String)> {
     }
     variables.push(("NODE_USE_ENV_PROXY".to_owned(), "1".to_owned()));
     variables
+}
+
+impl Gate {
+    /// Carries a tunnel to its end.
+    async fn tunnel<S: AsyncRead + AsyncWrite + Unpin + Send>(&self, client: S, opened: Opened) {
+        match self.interception_for(&opened) {
+            Some(interception) => interception.serve(self, client, opened).await,
+            None => relay(client, opened.stream).await,
+        }
+    }
+
+    /// Puts masked credentials into a request that anybody on the way can read, where settings want that.
+    fn mask_plain(&self, headers: &mut HeaderMap, opened: &Opened) {
+        if let Some(interception) = self.interception_for(opened)
+            && interception.masking().allows_plaintext
+        {
+            interception.masking().put_into(headers, &opened.host, opened.port);
+        }
+    }
+
+    fn interception_for(&self, opened: &Opened) -> Option<&Interception> {
+        let interception = self.interception.as_deref()?;
+        interception.masking().concerns(&opened.host, opened.port).then_some(interception)
+    }
 }
 
 /// Copies both ways until both are done; an error of one side ends both.

@@ -21,7 +21,20 @@ const MAX_TRIED: usize = 4;
 /// A connection with a host that was judged.
 pub(super) struct Opened {
     pub(super) host: Host,
+    pub(super) port: u16,
     pub(super) stream: TcpStream,
+}
+
+impl Opened {
+    /// How a request names the host: without the port where that is the usual one.
+    pub(super) fn named(&self, usual: u16) -> String {
+        named(&self.host, self.port, usual)
+    }
+}
+
+/// How a request names a host: without the port where that is the usual one.
+pub(super) fn named(host: &Host, port: u16, usual: u16) -> String {
+    if port == usual { host.to_string() } else { format!("{host}:{port}") }
 }
 
 /// Why there is no connection, in words.
@@ -66,7 +79,7 @@ impl Gate {
                 Ok(Ok(stream)) => {
                     // What is relayed is not to wait for more; without it, it is slower and not wrong.
                     drop(stream.set_nodelay(true));
-                    return Ok(Opened { host, stream });
+                    return Ok(Opened { host, port, stream });
                 }
                 Ok(Err(error)) => last = error,
                 Err(_) => last = io::ErrorKind::TimedOut.into(),
@@ -76,7 +89,7 @@ impl Gate {
     }
 
     /// Whether an address may be connected to that an entry leads to by naming its host like this.
-    fn check(&self, address: SocketAddr, how: HowNamed) -> Result<(), String> {
+    pub(super) fn check(&self, address: SocketAddr, how: HowNamed) -> Result<(), String> {
         let ip = address.ip().to_canonical();
         if let Some(name) = self.egress.policy.denies_address(ip, address.port()) {
             return Err(format!("its address is {ip}, and {name} denies it"));

@@ -11,14 +11,13 @@ use hyper::upgrade::OnUpgrade;
 use hyper::{Method, Request, Response, StatusCode, Uri, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite, BufReader};
-use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use super::connect::{Opened, Trouble};
-use super::{Gate, HEAD_LIMIT, relay};
+use super::{Gate, HEAD_LIMIT};
 
 /// The largest head of a request, in bytes.
-const MAX_HEAD: usize = 64 * 1024;
+pub(super) const MAX_HEAD: usize = 64 * 1024;
 /// Headers that speak of one connection only (RFC 9110, 7.6.1), besides those that `Connection` names.
 const HOP_BY_HOP: &[&str] = &[
     "connection",
@@ -34,13 +33,14 @@ const HOP_BY_HOP: &[&str] = &[
     "upgrade",
 ];
 
-type Body = Either<Incoming, Full<Bytes>>;
+/// The body of an answer: the server's, or words of the proxy.
+pub(super) type Body = Either<Incoming, Full<Bytes>>;
 
 /// What one connection of a client has begun; it ends with it.
 #[derive(Default)]
-struct Begun {
+pub(super) struct Begun {
     /// A tunnel whose answer is on its way.
-    tunnel: Mutex<Option<(OnUpgrade, TcpStream)>>,
+    tunnel: Mutex<Option<(OnUpgrade, Opened)>>,
     /// Connections with servers that answer plain requests.
     servers: Mutex<JoinSet<()>>,
 }
@@ -65,14 +65,14 @@ pub(super) async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         .with_upgrades()
         .await;
     let tunnel = begun.tunnel.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let (Ok(()), Some((upgrade, server))) = (served, tunnel)
+    if let (Ok(()), Some((upgrade, opened))) = (served, tunnel)
         && let Ok(client) = upgrade.await
     {
-        relay(TokioIo::new(client), server).await;
+        gate.tunnel(TokioIo::new(client), opened).await;
     }
 }
 
-async fn answer(gate: &Gate, begun: &Begun, request: Request<Incoming>) -> Response<Body> {
+async fn answer(gate: &Gate, begun: &Begun, mut request: Request<Incoming>) -> Response<Body> {
     let target = target(request.method(), request.uri());
     let (authority, port) = match target {
         Ok(target) => target,
@@ -83,21 +83,18 @@ async fn answer(gate: &Gate, begun: &Begun, request: Request<Incoming>) -> Respo
         if authority.as_str().contains('@') { authority.as_str() } else { authority.host() };
     let opened = match gate.open(asked, port).await {
         Ok(opened) => opened,
-        Err(Trouble::Refused(what)) => {
-            return words(StatusCode::FORBIDDEN, super::told(&what));
-        }
-        Err(Trouble::Unknown(what) | Trouble::Unreachable(what)) => {
-            return words(StatusCode::BAD_GATEWAY, what);
-        }
+        Err(trouble) => return failure(trouble),
     };
     if request.method() == Method::CONNECT {
-        let tunnel = (hyper::upgrade::on(request), opened.stream);
+        let tunnel = (hyper::upgrade::on(request), opened);
         *begun.tunnel.lock().unwrap_or_else(PoisonError::into_inner) = Some(tunnel);
         return Response::new(Either::Right(Full::default()));
     }
-    match forward(begun, request, opened, port).await {
+    gate.mask_plain(request.headers_mut(), &opened);
+    let host = opened.named(80);
+    match send(begun, request, opened.stream, &host).await {
         Ok(response) => response,
-        Err(error) => words(StatusCode::BAD_GATEWAY, format!("the server failed: {error}")),
+        Err(error) => words(StatusCode::BAD_GATEWAY, format!("{host} failed: {error}")),
     }
 }
 
@@ -121,26 +118,23 @@ fn target(method: &Method, uri: &Uri) -> Result<(Authority, u16), &'static str> 
     port.map(|port| (authority, port)).ok_or(PROXY)
 }
 
-/// Sends a plain request to the server that was judged, and to no other: whatever the client wrote as its `Host` is replaced.
-async fn forward(
+/// Sends a request to the server at the end of `stream`, which is `host`: whatever the client wrote as its `Host` is
+/// replaced.
+pub(super) async fn send<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     begun: &Begun,
     mut request: Request<Incoming>,
-    opened: Opened,
-    port: u16,
+    stream: S,
+    host: &str,
 ) -> Result<Response<Body>, Box<dyn std::error::Error + Send + Sync>> {
     let path = request.uri().path_and_query().cloned();
     *request.uri_mut() = path.unwrap_or_else(|| PathAndQuery::from_static("/")).into();
-    let host = match port {
-        80 => opened.host.to_string(),
-        _ => format!("{}:{port}", opened.host),
-    };
     let headers = request.headers_mut();
     strip(headers);
     headers.insert(HOST, HeaderValue::try_from(host)?);
     headers.insert(CONNECTION, HeaderValue::from_static("close"));
     let (mut sender, connection) = hyper::client::conn::http1::Builder::new()
         .preserve_header_case(true)
-        .handshake::<_, Incoming>(TokioIo::new(opened.stream))
+        .handshake::<_, Incoming>(TokioIo::new(stream))
         .await?;
     {
         let mut servers = begun.servers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -173,7 +167,15 @@ fn strip(headers: &mut HeaderMap) {
     }
 }
 
-fn words(status: StatusCode, text: String) -> Response<Body> {
+/// Why a host is not reached, as an answer.
+pub(super) fn failure(trouble: Trouble) -> Response<Body> {
+    match trouble {
+        Trouble::Refused(what) => words(StatusCode::FORBIDDEN, super::told(&what)),
+        Trouble::Unknown(what) | Trouble::Unreachable(what) => words(StatusCode::BAD_GATEWAY, what),
+    }
+}
+
+pub(super) fn words(status: StatusCode, text: String) -> Response<Body> {
     let mut response = Response::new(Either::Right(Full::from(text + "\n")));
     *response.status_mut() = status;
     response

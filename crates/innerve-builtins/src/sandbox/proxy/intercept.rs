@@ -16,16 +16,19 @@ use innerve_permission::Host;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use rustls_platform_verifier::ConfigVerifierExt as _;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, BufReader};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-use super::connect::Opened;
+use super::connect::{Opened, named};
 use super::http::{Begun, Body, MAX_HEAD, failure, send, words};
-use super::{Gate, HEAD_LIMIT};
+use super::{Gate, HEAD_LIMIT, relay};
 use crate::sandbox::authority::Authority;
 use crate::sandbox::masking::Masking;
+
+/// How a TLS connection begins: a record of a handshake (RFC 8446, 5.1).
+const HANDSHAKE: u8 = 22;
 
 /// What puts masked credentials into requests.
 pub struct Interception {
@@ -65,18 +68,33 @@ impl Interception {
     }
 
     /// Serves the inside of a tunnel to its end.
-    pub(super) async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+    pub(super) async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send>(
         &self,
         gate: &Gate,
         client: S,
         opened: Opened,
-        port: u16,
     ) {
-        let Opened { host, stream } = opened;
+        let mut client = BufReader::new(client);
+        let first = match timeout(HEAD_LIMIT, client.fill_buf()).await {
+            Ok(Ok([first, ..])) => *first,
+            Ok(Ok([]) | Err(_)) | Err(_) => return,
+        };
+        if first != HANDSHAKE {
+            // What is not TLS is relayed as it is, with placeholders that open no door.
+            return relay(client, opened.stream).await;
+        }
+        let Opened { host, port, stream } = opened;
         let Ok(server) = self.authority.server(&host) else { return };
         let accepted = timeout(HEAD_LIMIT, TlsAcceptor::from(server).accept(client));
         let Ok(Ok(client)) = accepted.await else { return };
-        let tunnel = Tunnel { gate, interception: self, host, port, first: Mutex::new(Some(stream)), begun: Begun::default() };
+        let tunnel = Tunnel {
+            gate,
+            interception: self,
+            host,
+            port,
+            first: Mutex::new(Some(stream)),
+            begun: Begun::default(),
+        };
         let service = service_fn(|request| {
             let tunnel = &tunnel;
             async move { Ok::<_, Infallible>(tunnel.answer(request).await) }
@@ -95,7 +113,10 @@ impl Interception {
 
 impl fmt::Debug for Interception {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Interception").field("masking", &self.masking).finish_non_exhaustive()
+        formatter
+            .debug_struct("Interception")
+            .field("masking", &self.masking)
+            .finish_non_exhaustive()
     }
 }
 
@@ -113,7 +134,10 @@ struct Tunnel<'a> {
 impl Tunnel<'_> {
     async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
         if !self.is_for_here(&request) {
-            let text = format!("this is a tunnel to {}:{}, and the request is for another host", self.host, self.port);
+            let text = format!(
+                "this is a tunnel to {}:{}, and the request is for another host",
+                self.host, self.port
+            );
             return words(StatusCode::MISDIRECTED_REQUEST, text);
         }
         let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -126,7 +150,10 @@ impl Tunnel<'_> {
         };
         match self.pass_on(request, stream).await {
             Ok(response) => response,
-            Err(error) => words(StatusCode::BAD_GATEWAY, format!("{}:{} failed: {error}", self.host, self.port)),
+            Err(error) => words(
+                StatusCode::BAD_GATEWAY,
+                format!("{}:{} failed: {error}", self.host, self.port),
+            ),
         }
     }
 
@@ -142,7 +169,7 @@ impl Tunnel<'_> {
         let connector = TlsConnector::from(Arc::clone(&self.interception.trusted));
         let stream = timeout(HEAD_LIMIT, connector.connect(name, stream)).await??;
         self.interception.masking.put_into(request.headers_mut(), &self.host, self.port);
-        send(&self.begun, request, stream, &authority(&self.host, self.port, 443)).await
+        send(&self.begun, request, stream, &named(&self.host, self.port, 443)).await
     }
 
     /// Whether the request is for the host of the tunnel: a credential goes nowhere else, whatever stands behind the same
@@ -153,14 +180,14 @@ impl Tunnel<'_> {
         let mut named = named.chain(whole).peekable();
         named.peek().is_some()
             && named.all(|name| {
-                let Some(Ok(authority)) = name.map(str::parse::<UriAuthority>) else { return false };
+                let Some(Ok(authority)) = name.map(str::parse::<UriAuthority>) else {
+                    return false;
+                };
                 Host::parse(authority.host()).as_ref() == Some(&self.host)
                     && authority.port_u16().unwrap_or(443) == self.port
             })
     }
 }
 
-/// How a request names a host: without the port where that goes without saying.
-pub(super) fn authority(host: &Host, port: u16, usual: u16) -> String {
-    if port == usual { host.to_string() } else { format!("{host}:{port}") }
-}
+#[cfg(all(test, unix))]
+mod tests;

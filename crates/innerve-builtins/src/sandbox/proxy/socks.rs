@@ -7,7 +7,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, Bu
 use tokio::time::timeout;
 
 use super::connect::Trouble;
-use super::{Gate, HEAD_LIMIT, relay};
+use super::{Gate, HEAD_LIMIT};
 
 /// The version, and with it the first byte of every connection.
 pub(super) const VERSION: u8 = 5;
@@ -27,7 +27,7 @@ enum Answer {
 }
 
 /// Serves one connection.
-pub(super) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
+pub(super) async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send>(
     gate: &Gate,
     mut stream: BufReader<S>,
 ) {
@@ -43,7 +43,7 @@ pub(super) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     if reply(&mut stream, answer).await.is_ok()
         && let Ok(opened) = opened
     {
-        relay(&mut stream, opened.stream).await;
+        gate.tunnel(stream, opened).await;
     }
 }
 

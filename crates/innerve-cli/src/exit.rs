@@ -45,16 +45,30 @@ impl From<Exit> for ExitCode {
 pub(crate) struct Failure {
     pub(crate) exit: Exit,
     pub(crate) message: String,
+    /// What the machine lacks that settings demand.
+    pub(crate) lack: Option<Lack>,
+}
+
+/// What a machine may lack that settings demand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lack {
+    /// A sandbox around commands.
+    Sandbox,
 }
 
 impl Failure {
     /// Something failed.
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { exit: Exit::Failure, message: message.into() }
+        Self { exit: Exit::Failure, message: message.into(), lack: None }
     }
 
     /// The flags or the input cannot be understood.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self { exit: Exit::Usage, message: message.into() }
+        Self { exit: Exit::Usage, message: message.into(), lack: None }
+    }
+
+    /// The machine lacks what settings demand.
+    pub(crate) fn lacking(lack: Lack, message: impl Into<String>) -> Self {
+        Self { lack: Some(lack), ..Self::new(message) }
     }
 }

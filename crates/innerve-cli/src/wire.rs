@@ -75,6 +75,8 @@ pub(crate) struct Workplace {
     processes: Processes,
     fatal: Fatal,
     sandbox: Option<sandbox::Prepared>,
+    /// Why there is none although settings ask for one.
+    no_sandbox: Option<String>,
     /// Held by whoever asks at the terminal.
     asking: Arc<tokio::sync::Mutex<()>>,
     servers: Mutex<Vec<Arc<Servers>>>,
@@ -114,6 +116,7 @@ impl Workplace {
         self.policy.sandbox = outcome.prepared.as_ref().map(|prepared| prepared.sandbox.clone());
         self.warnings.extend(outcome.warnings);
         self.sandbox = outcome.prepared;
+        self.no_sandbox = outcome.unavailable;
         Ok(())
     }
 
@@ -127,10 +130,14 @@ impl Workplace {
         self.sandbox.as_ref().and_then(|sandbox| sandbox.reach(&self.policy.rules))
     }
 
+    /// What rules and settings keep from commands in the sandbox, in words.
+    pub(crate) fn sandbox_keeps(&self) -> Option<String> {
+        self.sandbox.as_ref()?.keeps(&self.policy)
+    }
+
     /// Why commands run without the sandbox that settings ask for.
     pub(crate) fn sandbox_trouble(&self) -> Option<&str> {
-        let mut warnings = self.warnings.iter().map(String::as_str);
-        warnings.find(|warning| warning.starts_with(sandbox::NOT_AVAILABLE))
+        self.no_sandbox.as_deref()
     }
 
     /// A directory without any settings.
@@ -174,6 +181,7 @@ impl Workplace {
             fatal: Fatal::default(),
             asking: Arc::default(),
             sandbox: None,
+            no_sandbox: None,
             servers: Mutex::default(),
             tasks: Arc::default(),
             cancellation: CancellationToken::new(),

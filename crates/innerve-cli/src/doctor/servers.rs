@@ -4,6 +4,7 @@ use innerve_mcp::ServerState;
 
 use super::finding::Finding;
 use crate::args::{McpArguments, PolicyArguments};
+use crate::exit::{Failure, Lack};
 use crate::wire::{PATIENCE, Workplace};
 
 const SANDBOX: &str = "sandbox";
@@ -15,10 +16,7 @@ pub(super) async fn look(arguments: &PolicyArguments, offline: bool) -> Vec<Find
     let workplace = match Workplace::find(arguments) {
         Ok(workplace) => workplace,
         // What is broken in the settings was told of already.
-        Err(failure) if failure.message.contains("demand a sandbox") => {
-            return vec![Finding::problem(SANDBOX, failure.message).mend(WITHOUT)];
-        }
-        Err(_) => return Vec::new(),
+        Err(failure) => return lacking(failure).into_iter().collect(),
     };
     let mut findings = vec![sandbox(&workplace)];
     let listed = match workplace.listed_servers(&McpArguments::default()) {
@@ -66,18 +64,46 @@ pub(super) async fn look(arguments: &PolicyArguments, offline: bool) -> Vec<Find
     findings
 }
 
+/// The sandbox that settings demand and the machine lacks.
+fn lacking(failure: Failure) -> Option<Finding> {
+    (failure.lack == Some(Lack::Sandbox))
+        .then(|| Finding::problem(SANDBOX, failure.message).mend(WITHOUT))
+}
+
 fn sandbox(workplace: &Workplace) -> Finding {
-    match (workplace.sandbox_name(), workplace.sandbox_trouble()) {
-        (Some(name), _) => {
-            let reach = workplace.sandbox_reach();
-            let reach = reach.as_deref().unwrap_or("no host");
-            let words = format!("commands run in a sandbox ({name}) and reach {reach}");
-            Finding::fine(SANDBOX, words)
-        }
-        (None, Some(why)) => Finding::problem(SANDBOX, why).mend(WITHOUT),
-        (None, None) => Finding::note(SANDBOX, "commands run without a sandbox").mend(
+    let Some(name) = workplace.sandbox_name() else {
+        return without_sandbox(workplace.sandbox_trouble());
+    };
+    let reach = workplace.sandbox_reach();
+    let reach = reach.as_deref().unwrap_or("no host");
+    let mut words = format!("commands run in a sandbox ({name}) and reach {reach}");
+    if let Some(kept) = workplace.sandbox_keeps() {
+        words.push_str(&format!("; kept from them besides: {kept}"));
+    }
+    Finding::fine(SANDBOX, words)
+}
+
+fn without_sandbox(trouble: Option<&str>) -> Finding {
+    match trouble {
+        Some(why) => Finding::problem(SANDBOX, why).mend(WITHOUT),
+        None => Finding::note(SANDBOX, "commands run without a sandbox").mend(
             "where programs that you allow must not do whatever they like: \
              {\"sandbox\": {\"enabled\": true}} in the settings",
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::State;
+    use super::*;
+
+    #[test]
+    fn a_sandbox_that_is_missing_is_a_problem_only_where_it_was_asked_for() {
+        assert_eq!(without_sandbox(Some("it is not there")).state, State::Problem);
+        assert_eq!(without_sandbox(None).state, State::Note);
+        let demanded = lacking(Failure::lacking(Lack::Sandbox, "in whatever words")).unwrap();
+        assert_eq!(demanded.state, State::Problem);
+        assert!(lacking(Failure::new("settings demand a sandbox")).is_none());
     }
 }

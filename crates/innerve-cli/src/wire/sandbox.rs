@@ -21,10 +21,8 @@ use credentials::Credentials;
 use network::Reach;
 use paths::{Access, Paths, RulePaths};
 
-use crate::exit::Failure;
+use crate::exit::{Failure, Lack};
 
-/// How the warning begins that there is no sandbox where one is asked for.
-pub(super) const NOT_AVAILABLE: &str = "the sandbox that settings ask for is not available";
 /// The verb by which this program restricts itself.
 pub(crate) const LAUNCH: &str = "sandbox-exec";
 /// A sandbox that works here.
@@ -44,6 +42,8 @@ pub(super) struct Prepared {
 pub(super) struct Outcome {
     pub(super) prepared: Option<Prepared>,
     pub(super) warnings: Vec<String>,
+    /// That there is no sandbox where one is asked for; among the warnings as well.
+    pub(super) unavailable: Option<String>,
 }
 
 /// Finds the sandbox that the settings ask for; an error where they want no commands without one and there is none.
@@ -67,7 +67,7 @@ fn prepare_by(
     home: &Path,
     own: [&Path; 2],
 ) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome { prepared: None, warnings: Vec::new() };
+    let mut outcome = Outcome { prepared: None, warnings: Vec::new(), unavailable: None };
     // What is odd about them was told when they were read.
     let Ok(merged) = merge(layers) else { return Ok(outcome) };
     let Some(mut sandbox) = merged.sandbox else { return Ok(outcome) };
@@ -113,13 +113,17 @@ fn prepare_by(
                 Some(Prepared { mechanism, sandbox, paths, credentials, reach, own });
         }
         Err(why) if is_demanded(layers) => {
-            return Err(Failure::new(format!(
+            let text = format!(
                 "settings demand a sandbox (sandbox.failIfUnavailable) and there is none: {why}"
-            )));
+            );
+            return Err(Failure::lacking(Lack::Sandbox, text));
         }
         Err(why) => {
-            let text = format!("{NOT_AVAILABLE}, and commands run without it: {why}");
-            outcome.warnings.push(text);
+            let text = format!(
+                "the sandbox that settings ask for is not available, and commands run without it: {why}"
+            );
+            outcome.warnings.push(text.clone());
+            outcome.unavailable = Some(text);
         }
     }
     Ok(outcome)
@@ -170,6 +174,13 @@ impl Prepared {
     ) -> Arc<dyn Confinement> {
         let disk = Arc::clone(disk);
         Arc::new(Confined { prepared: self.clone(), policy, disk, rules: RulePaths::default() })
+    }
+
+    /// What rules and settings keep from commands, in words; `None` if that is nothing.
+    pub(super) fn keeps(&self, policy: &Policy) -> Option<String> {
+        let kept = [self.paths.words(policy), self.credentials.words()];
+        let kept: Vec<String> = kept.into_iter().flatten().collect();
+        (!kept.is_empty()).then(|| kept.join("; "))
     }
 
     /// What hosts commands reach, in words; `None` if they reach none.
@@ -280,15 +291,18 @@ mod tests {
         let wanted = json!({ "sandbox": { "enabled": true } });
         let outcome = prepared(none(), &[(RuleSource::User, wanted)]).ok().unwrap();
         assert!(outcome.prepared.is_none());
+        assert_eq!(outcome.warnings, outcome.unavailable.into_iter().collect::<Vec<_>>());
         assert_eq!(outcome.warnings.len(), 1);
         assert!(outcome.warnings[0].contains("nothing works"));
 
         let demanded = json!({ "sandbox": { "enabled": true, "failIfUnavailable": true } });
         let failure = prepared(none(), &[(RuleSource::Project, demanded)]).err().unwrap();
         assert!(failure.message.contains("failIfUnavailable"), "{}", failure.message);
+        assert_eq!(failure.lack, Some(Lack::Sandbox));
 
         let outcome = prepared(none(), &[(RuleSource::User, json!({}))]).ok().unwrap();
         assert!(outcome.prepared.is_none() && outcome.warnings.is_empty());
+        assert_eq!(outcome.unavailable, None);
     }
 
     #[test]

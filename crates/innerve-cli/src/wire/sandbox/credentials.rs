@@ -56,12 +56,6 @@ impl Credentials {
         let mut warnings = Vec::new();
         for layer in layers {
             let Some(value) = layer.value.pointer("/sandbox/credentials") else { continue };
-            if !value.is_object() && !value.is_null() {
-                warnings.push(format!(
-                    "`sandbox.credentials` in {} is left out: it is no object with `files` and `envVars`",
-                    place(layer)
-                ));
-            }
             for entry in entries(value.get("files")) {
                 if let Some((path, mode)) = read(layer, entry, "files", "path", &mut warnings) {
                     add(&mut credentials.files, located(layer, path, home), mode);
@@ -293,15 +287,16 @@ mod tests {
     }
 
     #[test]
-    fn no_list_is_a_list_of_one_and_no_object_is_told() {
+    fn no_list_is_a_list_of_one_and_no_object_is_nothing() {
         let (one, warnings) = credentials(&[(
             RuleSource::User,
             json!({ "files": "~/.k", "envVars": { "name": "A", "mode": "deny" } }),
         )]);
         assert_eq!((one.files.len(), one.variables.len(), warnings.len()), (1, 1, 1));
         assert!(one.files.contains_key(Path::new("/home/u/.k")));
+        // What is no object was told when the settings were read.
         let (none, warnings) = credentials(&[(RuleSource::User, json!("all of them"))]);
-        assert!(none.words().is_none() && warnings.len() == 1);
+        assert!(none.words().is_none() && warnings.is_empty());
     }
 
     #[test]

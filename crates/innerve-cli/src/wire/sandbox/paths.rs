@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use innerve_builtins::sandbox::SandboxProfile;
-use innerve_permission::{Layer, PathFacts, Policy, RuleSource};
+use innerve_permission::{Layer, PathFacts, PathScopes, Policy, RuleSource};
 use innerve_tool::port::ProcessRequest;
 use serde_json::Value;
 
@@ -73,6 +73,32 @@ impl Paths {
     /// Whether files are not isolated at all, so that commands must be asked about as outside.
     pub(super) fn are_open(&self) -> bool {
         self.disabled
+    }
+
+    /// What deny rules and settings keep from commands, in words; `None` if that is nothing.
+    pub(super) fn words(&self, policy: &Policy) -> Option<String> {
+        if self.disabled {
+            return Some("no file, since sandbox.filesystem.disabled is true".to_owned());
+        }
+        let words = |rules: PathScopes, settings: &[PathBuf], verb: &str| {
+            let PathScopes { places, directories, patterns } = rules;
+            let places = places.len() + directories.len() + settings.len();
+            let patterns: usize = patterns.iter().map(|patterns| patterns.rules().len()).sum();
+            match (places, patterns) {
+                (0, 0) => None,
+                (places, 0) => Some(format!("{places} places {verb}")),
+                (0, patterns) => Some(format!("what {patterns} patterns match {verb}")),
+                (places, patterns) => {
+                    Some(format!("{places} places and what {patterns} patterns match {verb}"))
+                }
+            }
+        };
+        let kept = [
+            words(policy.unreadable(), &self.deny_read, "hidden"),
+            words(policy.unchangeable(), &self.deny_write, "unchangeable"),
+        ];
+        let kept: Vec<String> = kept.into_iter().flatten().collect();
+        (!kept.is_empty()).then(|| kept.join("; "))
     }
 
     /// What a command of an agent with this policy may do with files. An error says why it must not run.
@@ -221,7 +247,6 @@ fn only_managed_reads(layers: &[Layer], warnings: &mut Vec<String>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use innerve_permission::RuleSource;
     use serde_json::json;
 
     use super::*;
@@ -237,5 +262,49 @@ mod tests {
         layer.trusted = true;
         let paths = Paths::of(&[layer], Path::new("/home/u"));
         assert_eq!(paths.write, [Path::new("/home/u/x"), Path::new("/y"), Path::new("/repo/z")]);
+    }
+
+    #[test]
+    fn files_are_open_only_where_the_person_or_the_managed_settings_say_so() {
+        let layer = |source, value: &Value| {
+            Layer::new(
+                source,
+                "/repo",
+                json!({ "sandbox": { "filesystem": { "disabled": value } } }),
+            )
+        };
+        let check = |layers: &[(RuleSource, Value)], disabled: bool, warned: usize| {
+            let layers: Vec<Layer> =
+                layers.iter().map(|(source, value)| layer(*source, value)).collect();
+            let paths = Paths::of(&layers, Path::new("/home/u"));
+            assert_eq!((paths.disabled, paths.warnings.len()), (disabled, warned), "{layers:?}");
+        };
+        use RuleSource::{Cli, Local, Policy, Project, User};
+        check(&[], false, 0);
+        check(&[(User, json!(true))], true, 0);
+        check(&[(Cli, json!(true))], true, 0);
+        check(&[(Policy, json!(true))], true, 0);
+        check(&[(Project, json!(true))], false, 1);
+        check(&[(Local, json!("yes"))], false, 1);
+        check(&[(User, json!("yes"))], false, 1);
+        check(&[(User, json!(true)), (Policy, json!(false))], false, 0);
+        check(&[(User, json!(null)), (Project, json!(false))], false, 0);
+    }
+
+    #[test]
+    fn managed_settings_can_be_the_only_ones_that_except() {
+        let layer = |source, only: Value| {
+            let lists = json!({ "allowRead": ["/x"], "allowManagedReadPathsOnly": only });
+            Layer::new(source, "/repo", json!({ "sandbox": { "filesystem": lists } }))
+        };
+        let read = |layers: &[Layer]| {
+            let paths = Paths::of(layers, Path::new("/home/u"));
+            (paths.read.len(), paths.warnings.len())
+        };
+        let user = || layer(RuleSource::User, json!(null));
+        assert_eq!(read(&[layer(RuleSource::Policy, json!(null)), user()]), (2, 0));
+        assert_eq!(read(&[layer(RuleSource::Policy, json!(true)), user()]), (1, 0));
+        assert_eq!(read(&[layer(RuleSource::Policy, json!("no")), user()]), (1, 0));
+        assert_eq!(read(&[layer(RuleSource::User, json!(true))]), (1, 1));
     }
 }

@@ -12,7 +12,7 @@ const MAX_ENTRIES: usize = 300_000;
 /// Matches that one look tells of, at most.
 const MAX_MATCHES: usize = 20_000;
 /// How long one look takes, at most.
-const MAX_TIME: Duration = Duration::from_secs(2);
+const MAX_TIME: Duration = Duration::from_secs(1);
 /// Files behind links that stay hidden although the link is gone, at most.
 const MAX_TARGETS: usize = 1_000;
 /// A directory that has changed so shortly before it was read may change again without a new time.

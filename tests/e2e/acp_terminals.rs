@@ -123,6 +123,12 @@ impl Editor {
         id
     }
 
+    fn cancel(&mut self) {
+        let session = json!({ "sessionId": self.session });
+        let cancel = json!({ "jsonrpc": "2.0", "method": "session/cancel", "params": session });
+        self.say(&format!("{cancel}\n"));
+    }
+
     /// Answers what it is asked, until it is as wanted.
     #[track_caller]
     fn until(&mut self, what: &str, wanted: impl Fn(&Self) -> bool) {
@@ -156,6 +162,10 @@ impl Editor {
                     self.terminals.insert(id.clone(), Shown::start(params, does));
                 }
                 json!({ "terminalId": id })
+            }
+            ("terminal/wait_for_exit", _) => {
+                let ended = self.terminals.get_mut(&id).map(|shown| shown.relay.wait().unwrap());
+                json!({ "exitCode": ended.and_then(|ended| ended.code()) })
             }
             ("terminal/kill" | "terminal/release", _) => {
                 if let Some(shown) = self.terminals.get_mut(&id) {
@@ -243,6 +253,10 @@ fn a_command_is_shown_in_a_terminal_with_all_that_it_prints_and_the_model_reads_
     assert!(!heard[0].contains("OF_THE_EDITOR") && !heard[0].contains("INNERVE_RELAY_WORD"));
     assert_eq!(heard[1], "two");
     editor.until("both terminals back", |editor| editor.count("terminal/release") == 2);
+    let code = |id: &str, editor: &mut Editor| {
+        editor.terminals.get_mut(id).unwrap().relay.wait().unwrap().code()
+    };
+    assert_eq!([code("t1", &mut editor), code("t2", &mut editor)], [Some(7), Some(0)]);
     let (first, second) = (editor.terminals["t1"].text(), editor.terminals["t2"].text());
     assert_eq!(second, "two\n");
     assert!(first.starts_with("a\0\u{fffd}b\nerr\n1\n2\n"), "{}", &first[..99]);
@@ -309,9 +323,7 @@ fn a_prompt_that_is_cancelled_ends_the_whole_group() {
     let mut editor = Editor::open(&world, &model, Does::Runs);
     let id = editor.prompt();
     editor.until("the command", |_| world.has("ready"));
-    let cancel = json!({ "sessionId": editor.session });
-    let cancel = json!({ "jsonrpc": "2.0", "method": "session/cancel", "params": cancel });
-    editor.say(&format!("{cancel}\n"));
+    editor.cancel();
     editor.until("the end of the prompt", |editor| editor.is_answered(id));
     editor.until("the terminal back", |editor| editor.count("terminal/release") == 1);
     let left = world.processes();
@@ -385,6 +397,21 @@ fn a_relay_that_comes_too_late_runs_nothing() {
     let mut late = Shown::start(&editor.asked[0].1, Does::Runs);
     assert_eq!(late.relay.wait().unwrap().code(), Some(1));
     assert_eq!(world.read("ledger"), "ran\n");
+    editor.close(&world);
+}
+
+#[test]
+fn what_is_cancelled_before_its_terminal_is_there_does_not_run() {
+    let Some((world, model)) = world_to_the_last(&["echo ran >> ledger"]) else { return };
+    let mut editor = Editor::open(&world, &model, Does::RunsNothing);
+    let id = editor.prompt();
+    editor.until("the terminal", |editor| editor.count("terminal/create") == 1);
+    let asked = Instant::now();
+    editor.cancel();
+    editor.until("the end of the prompt", |editor| editor.is_answered(id));
+    assert!(asked.elapsed() < Duration::from_secs(3), "it waits for the terminal");
+    editor.until("the terminal back", |editor| editor.count("terminal/release") == 1);
+    assert!(!world.has("ledger"));
     editor.close(&world);
 }
 

@@ -17,7 +17,7 @@ use std::time::Duration;
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::v1::schema::{
     CreateTerminalRequest, EnvVariable, KillTerminalRequest, ReleaseTerminalRequest, SessionId,
-    TerminalId,
+    TerminalId, WaitForTerminalExitRequest,
 };
 use agent_client_protocol::{Client, Error};
 use innerve_tool::port::{OutputSink, ProcessRequest, ProcessRunner, RunningProcess};
@@ -31,6 +31,8 @@ use invitation::Invitation;
 
 /// How long an editor may take until the relay runs in its terminal.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long an editor may take to see that the relay has ended; what it shows of an output is complete then.
+const ENDING: Duration = Duration::from_secs(2);
 /// How much of the end of an output the editor is asked to keep, in bytes; what it shows is up to it.
 const KEPT: u64 = 1024 * 1024;
 
@@ -151,7 +153,7 @@ impl ProcessRunner for EditorProcesses {
     }
 }
 
-/// A terminal of the editor; dropped, it is given back, and the editor ends what runs in it.
+/// A terminal of the editor; dropped, it is given back, and the editor ends what still runs in it.
 struct Terminal {
     connection: ConnectionTo<Client>,
     session: SessionId,
@@ -159,6 +161,12 @@ struct Terminal {
 }
 
 impl Terminal {
+    /// Waits until the editor has seen the relay end, since it would end the relay when it gets the terminal back.
+    async fn ended(&self) {
+        let wait = WaitForTerminalExitRequest::new(self.session.clone(), self.id.clone());
+        let _answer = timeout(ENDING, self.connection.send_request(wait).block_task()).await;
+    }
+
     /// Has the editor end the relay.
     async fn kill(&self) {
         let kill = KillTerminalRequest::new(self.session.clone(), self.id.clone());

@@ -1,3 +1,5 @@
+//! What is said arrives as it was, and what is no frame is refused.
+
 use std::os::unix::ffi::OsStringExt as _;
 
 use super::*;
@@ -53,7 +55,7 @@ fn i6_an_order_arrives_byte_for_byte() {
 async fn a_frame_that_breaks_off_is_an_error_wherever_it_does() {
     let whole = Frame::Failed(Some(2), "no such file".to_owned()).encode().unwrap();
     for end in 1..whole.len() {
-        let error = back(whole.get(..end).unwrap()).await.unwrap_err();
+        let error = back(&whole[..end]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof, "{end}");
     }
 }

@@ -90,7 +90,8 @@ async fn follow(
         // The relay can end more than the editor, who would only end the relay.
         let _slow = timeout(ASKED, tokio::io::copy(&mut from, &mut tokio::io::sink())).await;
     }
-    drop(terminal);
+    drop(from);
+    terminal.ended().await;
 }
 
 /// What is made of the relay's words.
@@ -196,5 +197,89 @@ impl Drop for EditorProcess {
         if !self.is_over {
             self.cut.cancel();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use innerve_tool::port::StdStream;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Kept(Mutex<Vec<(StdStream, Vec<u8>)>>);
+
+    impl OutputSink for Kept {
+        fn write(&self, stream: StdStream, bytes: &[u8]) {
+            self.0.lock().unwrap().push((stream, bytes.to_vec()));
+        }
+    }
+
+    struct Heard {
+        output: Vec<(StdStream, Vec<u8>)>,
+        started: Option<io::Result<Option<u32>>>,
+        ended: Option<ExitStatus>,
+    }
+
+    /// What is made of these bytes of a relay.
+    async fn hear(mut bytes: &[u8]) -> Heard {
+        let kept = Arc::<Kept>::default();
+        let (started, mut starting) = oneshot::channel();
+        let (ended, ending) = watch::channel(None);
+        let output = Some(Arc::<Kept>::clone(&kept) as Arc<dyn OutputSink>);
+        Told { output, started: Some(started), ended }.listen(&mut bytes).await;
+        let output = kept.0.lock().unwrap().clone();
+        Heard { output, started: starting.try_recv().ok(), ended: *ending.borrow() }
+    }
+
+    fn bytes(frames: &[Frame]) -> Vec<u8> {
+        frames.iter().flat_map(|frame| frame.encode().unwrap()).collect()
+    }
+
+    fn out(text: &str) -> Frame {
+        Frame::Output(StdStream::Out, text.as_bytes().to_vec())
+    }
+
+    #[tokio::test]
+    async fn i9_what_comes_before_the_end_is_the_commands_and_nothing_after_it() {
+        let code = ExitStatus::Code(3);
+        let err = Frame::Output(StdStream::Err, b"\0\xff".to_vec());
+        let frames = [out("early"), Frame::Started(Some(7)), err, Frame::Ended(code), out("late")];
+        let heard = hear(&bytes(&frames)).await;
+        let expected =
+            vec![(StdStream::Out, b"early".to_vec()), (StdStream::Err, b"\0\xff".to_vec())];
+        assert_eq!(heard.output, expected);
+        assert_eq!(heard.started.unwrap().unwrap(), Some(7));
+        assert_eq!(heard.ended, Some(code));
+        let twice = [Frame::Started(None), Frame::Ended(code), Frame::Ended(KILLED)];
+        assert_eq!(hear(&bytes(&twice)).await.ended, Some(code));
+    }
+
+    #[tokio::test]
+    async fn i2_a_relay_that_is_gone_or_talks_nonsense_counts_as_killed() {
+        let begin = bytes(&[Frame::Started(None), out("a")]);
+        for rest in [
+            &b""[..],
+            b"o\0\0",
+            b"o\0\0\0\x05abc",
+            b"?\0\0\0\0",
+            b"k\0\0\0\0",
+            b"o\xff\xff\xff\xff",
+        ] {
+            let heard = hear(&[&begin, rest].concat()).await;
+            assert_eq!(heard.ended, Some(KILLED), "{rest:?}");
+            assert_eq!(heard.output.len(), 1, "{rest:?}");
+        }
+        assert!(hear(b"").await.started.is_none(), "nobody knows whether it ran");
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_started_is_the_systems_own_error() {
+        let heard = hear(&bytes(&[Frame::Failed(Some(2), "gone".to_owned())])).await;
+        assert_eq!(heard.started.unwrap().unwrap_err().kind(), io::ErrorKind::NotFound);
+        let heard = hear(&bytes(&[Frame::Failed(None, "a NUL".to_owned())])).await;
+        assert_eq!(heard.started.unwrap().unwrap_err().to_string(), "a NUL");
     }
 }

@@ -48,7 +48,7 @@ impl BashTool {
                 return Err(error);
             }
         };
-        let process = match self.spawn(request, sink).await {
+        let process = match self.spawn(request, sink, context).await {
             Ok(process) => process,
             Err(error) => {
                 output.discard();

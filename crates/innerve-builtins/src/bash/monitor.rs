@@ -130,7 +130,7 @@ impl MonitorTool {
             self.shell.request_for(self.name(), &call, command, (&start.cwd, None), context);
         let spawned = match request {
             Ok(Confined { request, lease }) => {
-                self.shell.spawn(request, sink).await.map(|process| (process, lease))
+                self.shell.spawn(request, sink, context).await.map(|process| (process, lease))
             }
             Err(error) => Err(error),
         };

@@ -70,7 +70,7 @@ impl BashTool {
             .map(|started| if is_followed { started.followed() } else { started.unfollowed() });
         let Confined { request, mut lease } = self.request(input, &start.cwd, told, context)?;
         let sink: Arc<dyn OutputSink> = Arc::<Capture>::clone(&capture);
-        let mut process = self.spawn(request, sink).await?;
+        let mut process = self.spawn(request, sink, context).await?;
         let limit = self.limit(input);
         let ended = self.watch(process.as_mut(), &capture, limit, context).await;
         if matches!(ended, Ended::TimedOut)
@@ -141,9 +141,17 @@ impl BashTool {
         &self,
         request: ProcessRequest,
         sink: Arc<dyn OutputSink>,
+        context: &CallContext<BashProgress>,
     ) -> Result<Box<dyn RunningProcess>, ToolError> {
         let what = format!("{} cannot be started", request.program.display());
-        self.processes.spawn(request, sink).await.map_err(|error| ToolError::io(&what, &error))
+        tokio::select! {
+            biased;
+            // An editor may take its time for a terminal, and what is cancelled meanwhile must not run.
+            () = context.cancellation.cancelled() => Err(ToolError::interrupted()),
+            started = self.processes.spawn(request, sink) => {
+                started.map_err(|error| ToolError::io(&what, &error))
+            }
+        }
     }
 
     /// Waits for the end, tells progress, and ends the command when its time is over or the call is cancelled.

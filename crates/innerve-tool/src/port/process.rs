@@ -14,6 +14,8 @@ use crate::BoxFuture;
 /// group behind that was killed or dropped.
 pub trait ProcessRunner: Send + Sync {
     /// Starts a process in a group of its own, with nothing on standard input.
+    ///
+    /// Dropped before it is ready, it starts nothing, or ends what it has started.
     fn spawn(
         &self,
         request: ProcessRequest,

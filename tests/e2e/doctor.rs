@@ -150,6 +150,15 @@ fn completions_name_every_verb_and_shells_can_read_them() {
         assert!(script.stdout().contains(verb), "{verb}");
     }
     assert!(!script.stdout().contains("sandbox-exec"), "a verb for innerve's own use");
+    for values in [
+        "default acceptEdits plan auto dontAsk bypassPermissions",
+        "off on auto",
+        "error warn info debug trace",
+        "claude-opus-",
+        "text json stream-json",
+    ] {
+        assert!(script.stdout().contains(values), "{values}");
+    }
     let path = world.work("innerve.bash");
     fs::write(&path, script.stdout()).unwrap();
     let read = std::process::Command::new("bash").arg("-n").arg(&path).status().unwrap();
@@ -158,6 +167,17 @@ fn completions_name_every_verb_and_shells_can_read_them() {
     page.exits(0);
     assert!(page.stdout().contains(".TH innerve 1"), "{page}");
     assert!(page.stdout().contains("innerve sessions\n"), "{page}");
+    let sections = [
+        ("INNERVE RUN", "\\-\\-output"),
+        ("INNERVE CHECK", "\\-\\-explain"),
+        ("INNERVE SESSIONS UNDO", "\\-\\-dry\\-run"),
+        ("INNERVE RULES REPLAY", "\\-\\-against"),
+    ];
+    for (section, flag) in sections {
+        let (_, rest) = page.stdout().split_once(&format!(".SH \"{section}\"\n")).unwrap();
+        assert!(rest.split(".SH ").next().unwrap().contains(flag), "{section} {flag}");
+    }
+    assert!(!page.stdout().contains("SANDBOX-EXEC"), "{page}");
     assert!(!page.stdout().contains("(1)\n"), "there is no page for a verb alone: {page}");
     world.innerve(["completions", "tcsh"]).run().exits(2).complains(["tcsh", "bash"]);
 }

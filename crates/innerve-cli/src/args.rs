@@ -3,12 +3,13 @@
 mod acp;
 mod doctor;
 mod mcp;
+pub(crate) mod named;
 mod rules;
 mod sessions;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use innerve_agent::ToolSearchMode;
 use innerve_permission::PermissionMode;
 
@@ -100,7 +101,7 @@ pub(crate) struct SandboxExecArguments {
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct PolicyArguments {
     /// Permission mode: default, acceptEdits, plan, auto, dontAsk, bypassPermissions.
-    #[arg(long, value_name = "MODE", value_parser = parse_mode)]
+    #[arg(long, value_name = "MODE", value_parser = named::mode(), hide_possible_values = true)]
     pub(crate) permission_mode: Option<PermissionMode>,
     /// Allows what this rule matches, such as `Bash(cargo test *)` or `Edit(src/**)`; may be repeated.
     #[arg(long, value_name = "RULE")]
@@ -112,10 +113,10 @@ pub(crate) struct PolicyArguments {
     #[arg(long, value_name = "RULE")]
     pub(crate) deny: Vec<String>,
     /// One more settings file, or settings as JSON; above the files of project and user.
-    #[arg(long, value_name = "FILE|JSON")]
+    #[arg(long, value_name = "FILE|JSON", value_hint = ValueHint::FilePath)]
     pub(crate) settings: Option<String>,
     /// One more working directory; may be repeated.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) add_dir: Vec<PathBuf>,
 }
 
@@ -123,10 +124,10 @@ pub(crate) struct PolicyArguments {
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ModelArguments {
     /// The model's name.
-    #[arg(long, env = "INNERVE_MODEL", value_name = "NAME")]
+    #[arg(long, env = "INNERVE_MODEL", value_name = "NAME", value_parser = named::model(), hide_possible_values = true)]
     pub(crate) model: Option<String>,
     /// Answers for the rest of a task when the model is overloaded or refuses; several are tried in turn.
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = named::model(), hide_possible_values = true)]
     pub(crate) fallback_model: Vec<String>,
     /// Which wire format the server speaks.
     #[arg(long, value_enum)]
@@ -143,7 +144,7 @@ pub(crate) struct ModelArguments {
     pub(crate) record: Option<PathBuf>,
     /// Whether tools of MCP servers stay out of the prompt until they are searched for: off, on, auto, or auto:N for more
     /// than N percent of the context window; default: auto. With `on`, a proxy must pass deferred tools on.
-    #[arg(long, env = "INNERVE_TOOL_SEARCH", value_name = "MODE")]
+    #[arg(long, env = "INNERVE_TOOL_SEARCH", value_name = "MODE", value_parser = named::tool_search(), hide_possible_values = true)]
     pub(crate) tool_search: Option<ToolSearchMode>,
     /// Plays a recording in place of a model; the tools are real.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "base_url"])]
@@ -261,7 +262,7 @@ pub(crate) struct CheckArguments {
     #[arg(long, value_name = "JSON", requires = "tool")]
     pub(crate) input: Option<String>,
     /// The permission mode.
-    #[arg(long, value_name = "MODE", value_parser = parse_mode)]
+    #[arg(long, value_name = "MODE", value_parser = named::mode())]
     pub(crate) mode: Option<PermissionMode>,
     /// Shows each part, the chain of decisions and what would have allowed it.
     #[arg(long)]
@@ -336,10 +337,6 @@ pub(crate) struct TrustArguments {
     /// Lists the trusted workspaces.
     #[arg(long, conflicts_with = "revoke")]
     pub(crate) list: bool,
-}
-
-fn parse_mode(text: &str) -> Result<PermissionMode, String> {
-    text.parse().map_err(|error: innerve_permission::UnknownMode| error.to_string())
 }
 
 fn parse_dollars(text: &str) -> Result<f64, String> {

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io::{self, Write as _};
 
 use clap::{Command, CommandFactory as _};
+use clap_mangen::Man;
 
 use crate::args::{Arguments, CompletionsArguments, Page};
 use crate::exit::{Exit, Failure};
@@ -33,16 +34,49 @@ fn for_people(command: &Command) -> Command {
         .after_help(command.get_after_help().cloned().unwrap_or_default())
 }
 
-/// One page for all verbs: it names none of the pages of their own that there would be otherwise.
+/// One page for all verbs, with a section for each: it names none of the pages of their own that there would be otherwise.
 fn manual(command: Command) -> Result<String, Failure> {
     let failed = |error: &dyn Error| Failure::new(format!("the page cannot be written: {error}"));
     let verbs: Vec<String> =
         command.get_subcommands().map(|verb| verb.get_name().replace('-', "\\-")).collect();
+    let mut sections = String::new();
+    for verb in command.get_subcommands() {
+        add_section(&mut sections, "innerve", verb).map_err(|error| failed(&error))?;
+    }
     let mut page = Vec::new();
-    clap_mangen::Man::new(command).render(&mut page).map_err(|error| failed(&error))?;
+    Man::new(command).render(&mut page).map_err(|error| failed(&error))?;
     let mut page = String::from_utf8(page).map_err(|error| failed(&error))?;
+    page.push_str(&sections);
     for verb in verbs.iter().map(String::as_str).chain(["help"]) {
         page = page.replace(&format!("innerve\\-{verb}(1)"), &format!("innerve {verb}"));
     }
     Ok(page)
+}
+
+/// What a verb has of its own, and then each of its verbs.
+fn add_section(page: &mut String, above: &str, verb: &Command) -> io::Result<()> {
+    let name = format!("{above} {}", verb.get_name());
+    let man = Man::new(verb.clone().bin_name(name.clone()));
+    let mut section = Vec::new();
+    man.render_description_section(&mut section)?;
+    man.render_synopsis_section(&mut section)?;
+    man.render_options_section(&mut section)?;
+    if verb.get_after_help().is_some() {
+        man.render_extra_section(&mut section)?;
+    }
+    let section = String::from_utf8_lossy(&section);
+    let heading = name.to_uppercase();
+    page.push_str(&format!(".SH \"{heading}\"\n"));
+    // The page as a whole begins with what `.ie` and `.el` say.
+    for line in
+        section.lines().filter(|line| !line.starts_with(".ie ") && !line.starts_with(".el "))
+    {
+        match line.strip_prefix(".SH ") {
+            // The heading says what it is.
+            Some("DESCRIPTION") => continue,
+            Some(part) => page.push_str(&format!(".SS {part}\n")),
+            None => page.push_str(&format!("{line}\n")),
+        }
+    }
+    verb.get_subcommands().try_for_each(|verb| add_section(page, &name, verb))
 }

@@ -15,6 +15,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
+use crate::args::named;
 use crate::output::warn;
 
 /// The variable that lets telemetry name tools of servers, calls and models as they are called.
@@ -31,7 +32,8 @@ pub(crate) struct LogArguments {
     #[arg(
         long,
         env = "INNERVE_LOG",
-        value_parser = levels,
+        value_parser = named::log(levels),
+        hide_possible_values = true,
         value_name = "LEVEL",
         global = true,
         hide_env_values = true,

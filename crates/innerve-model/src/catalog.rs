@@ -96,6 +96,11 @@ pub fn known_model(model: &str) -> Option<&'static str> {
     find(model).map(|row| row.name)
 }
 
+/// The names of the models of the present generations, those of one family together, the newest first.
+pub fn current_models() -> impl Iterator<Item = &'static str> {
+    ROWS.iter().filter(|row| row.tool_reference).map(|row| row.name)
+}
+
 struct Row {
     name: &'static str,
     window: u64,

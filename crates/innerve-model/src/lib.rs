@@ -26,7 +26,7 @@ mod window;
 
 #[cfg(feature = "anthropic")]
 pub use anthropic::Anthropic;
-pub use catalog::{Price, known_capabilities, known_model, price};
+pub use catalog::{Price, current_models, known_capabilities, known_model, price};
 #[cfg(any(feature = "anthropic", feature = "openai"))]
 pub use endpoint::Endpoint;
 pub use error::{ErrorClass, ModelError, Overflow};

@@ -17,7 +17,11 @@ prompt 'Make two stamps.'
 asked '`touch stamp.1`' without a diff
 answers 'Allow Bash(touch *) for this session' (allow_always)
 call '`touch stamp.1`' execute completed
+terminal '' ended with 0
 call '`touch stamp.2`' execute completed
+terminal '' ended with 0
+call '`ls stamp.*; pwd -P`' execute completed
+terminal 'stamp.1\r\nstamp.2\r\nPROJECT\r\n' ended with 0
 ends with end_turn
 prompt 'Remove it all.'
 asked '`rm stamp.1`' without a diff
@@ -60,6 +64,7 @@ fn the_sdk_of_the_protocol_asks_allows_rejects_switches_cancels_and_loads() {
             reply().text("Mended."),
             reply().uses("Bash", bash("touch stamp.1")),
             reply().uses("Bash", bash("touch stamp.2")),
+            reply().uses("Bash", bash("ls stamp.*; pwd -P")),
             reply().text("Made."),
             reply().uses("Bash", bash("rm stamp.1")),
             reply().uses("Edit", edit("written, not saved", "written twice")),
@@ -75,7 +80,8 @@ fn the_sdk_of_the_protocol_asks_allows_rejects_switches_cancels_and_loads() {
         .model(&model)
         .by_shell(&format!("exec '{}' '{script}' \"$PWD\" innerve acp", python.display()));
     ended.exits(0);
-    assert_eq!(ended.stdout(), SEEN);
+    let project = world.work("").canonicalize().unwrap();
+    assert_eq!(ended.stdout(), SEEN.replace("PROJECT", project.to_str().unwrap()));
     assert!(world.has("stamp.1") && world.has("stamp.2"));
     assert_eq!(world.read("note.txt"), "written twice\n");
     world.nobody_is_left();

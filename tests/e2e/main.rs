@@ -30,6 +30,8 @@ mod mcp_serve;
 mod policy;
 mod questions;
 mod sandbox;
+mod sandbox_masking;
+mod sandbox_network;
 mod sessions;
 mod settings;
 mod task_list;

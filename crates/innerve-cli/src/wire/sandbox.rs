@@ -1,6 +1,7 @@
 //! The sandbox around shell commands: what settings ask for, what this machine has, and what a command gets of it.
 
 mod credentials;
+mod injection;
 mod network;
 mod paths;
 
@@ -18,6 +19,7 @@ use innerve_tool::{CallContext, ToolError, code};
 use serde_json::Value;
 
 use credentials::Credentials;
+use injection::Injection;
 use network::Reach;
 use paths::{Access, Paths, RulePaths};
 
@@ -88,7 +90,7 @@ fn prepare_by(
                 ));
             }
             let [_, state] = own;
-            let (reach, warnings) = Reach::of(layers, merged.network, home, state);
+            let (mut reach, warnings) = Reach::of(layers, merged.network, home, state);
             outcome.warnings.extend(warnings);
             if !mechanism.has_ways() && !reach.is_closed() {
                 outcome.warnings.push(format!(
@@ -108,6 +110,13 @@ fn prepare_by(
             }
             let (credentials, warnings) = Credentials::of(layers, home, state);
             outcome.warnings.extend(warnings);
+            if mechanism.has_ways() {
+                let (injection, warnings) = Injection::of(layers, credentials.masked(), state);
+                outcome.warnings.extend(warnings);
+                if let Some(injection) = injection {
+                    reach = reach.with_injection(injection);
+                }
+            }
             let own = own.map(Path::to_owned).to_vec();
             outcome.prepared =
                 Some(Prepared { mechanism, sandbox, paths, credentials, reach, own });
@@ -202,7 +211,11 @@ impl Prepared {
             .map_err(io::Error::other)?;
         self.credentials.keep_from(&mut profile, &mut request)?;
         let lease = if self.mechanism.has_ways() {
-            self.reach.grant(&mut profile, &policy.rules)?
+            let proxy = self.reach.grant(&mut profile, &policy.rules)?;
+            if proxy.is_some() {
+                request.env.extend(self.reach.variables());
+            }
+            proxy
         } else {
             self.reach.withhold(&mut profile);
             None

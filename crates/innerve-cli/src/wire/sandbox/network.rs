@@ -6,6 +6,7 @@ use innerve_builtins::sandbox::{Egress, Network, Proxies, Proxy, SandboxProfile}
 use innerve_permission::{Layer, NetworkPolicy, Ruleset};
 use serde_json::Value;
 
+use super::injection::Injection;
 use super::{flags, is_of_project};
 
 /// Sockets of services that would do outside what a command asks them to.
@@ -19,14 +20,11 @@ const SERVICES: &[&str] = &[
     "/run/user",
 ];
 /// Settings that are known and do nothing here; what they would do.
-const UNSUPPORTED: &[(&str, &str)] = &[
-    (
-        "/sandbox/enableWeakerNestedSandbox",
-        "a sandbox that sees the processes outside of it could be left through them; give the container the right to make \
+const UNSUPPORTED: &[(&str, &str)] = &[(
+    "/sandbox/enableWeakerNestedSandbox",
+    "a sandbox that sees the processes outside of it could be left through them; give the container the right to make \
          namespaces instead",
-    ),
-    ("/sandbox/network/tlsTerminate", "what is inside TLS is not looked at"),
-];
+)];
 
 /// What settings say of the network.
 #[derive(Clone, Debug)]
@@ -36,6 +34,7 @@ pub(super) struct Reach {
     socks_proxy: Option<u16>,
     sockets: Sockets,
     proxies: Proxies,
+    injection: Option<Injection>,
 }
 
 /// The services that commands may talk to.
@@ -69,8 +68,21 @@ impl Reach {
             socks_proxy,
             sockets: Sockets::of(layers, home),
             proxies: Proxies::new(state.join("network")),
+            injection: None,
         };
         (reach, warnings)
+    }
+
+    /// Has masked credentials put into requests.
+    pub(super) fn with_injection(mut self, injection: Injection) -> Self {
+        self.proxies = self.proxies.with_interception(injection.interception());
+        self.injection = Some(injection);
+        self
+    }
+
+    /// What commands that reach something have in their environment, beside the way to the proxy.
+    pub(super) fn variables(&self) -> impl Iterator<Item = (String, String)> {
+        self.injection.iter().flat_map(Injection::variables)
     }
 
     /// Whether settings name something beyond the sandbox's own loopback.

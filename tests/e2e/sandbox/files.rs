@@ -303,3 +303,38 @@ fn a_home_is_hidden_but_for_what_is_excepted() {
         assert!(!told.contains("ran\n"), "bubblewrap {bubblewrap}: {told}");
     }
 }
+
+#[test]
+fn a_link_that_a_command_leaves_opens_nothing_to_the_next() {
+    for bubblewrap in mechanisms() {
+        let world = World::new().file("kept", "");
+        let precious = world.root().join("home/precious");
+        write(&precious.join("file"), "before");
+        write(&world.root().join("home/secret/file"), "the secret");
+        let lists = json!({ "filesystem": {
+            "allowWrite": ["out"], "denyRead": ["~"], "allowRead": ["shown"],
+        }});
+        let rules = json!({ "allow": ["Edit(./src/**)"] });
+        let settings = with_rules(bubblewrap, &lists, &rules);
+        let told = script(
+            &world,
+            &settings,
+            &format!(
+                "ln -s {0} out; ln -s {0} src; ln -s ~/secret shown; ls -l",
+                precious.display()
+            ),
+        );
+        assert!(told.contains("shown ->"), "bubblewrap {bubblewrap}: {told}");
+        let told = script(
+            &world,
+            &settings,
+            &format!(
+                "echo after > {0}/file; echo after > out/file; echo after > src/file; cat ~/secret/file shown/file; echo ran",
+                precious.display()
+            ),
+        );
+        assert!(told.contains("ran") && !told.contains("the secret"), "{told}");
+        let read = std::fs::read_to_string(precious.join("file")).unwrap();
+        assert_eq!(read, "before", "bubblewrap {bubblewrap}: {told}");
+    }
+}

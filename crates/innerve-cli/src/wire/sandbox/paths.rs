@@ -3,6 +3,7 @@
 mod rules;
 mod search;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -123,16 +124,10 @@ impl Paths {
             let path = real(path);
             denied.iter().any(|denied| path.starts_with(denied))
         };
-        // What an allow rule of `Edit` names is a place to work in, unless the home directory lies in it: there is what
-        // decides about everything else.
-        let home = real(&policy.home);
-        let opened: Vec<PathBuf> =
-            by_rules.write.into_iter().filter(|path| !home.starts_with(real(path))).collect();
         let mut write = vec![policy.original_cwd.clone()];
         write.extend(policy.additional_directories.iter().cloned());
-        let roots = write.iter().chain(opened.iter().filter(|path| path.is_dir()));
         let mut deny_write = own.to_vec();
-        for root in roots {
+        for root in &write {
             deny_write.extend(DECIDING.iter().map(|name| root.join(name)).filter(|path| {
                 // A file that is not there cannot be kept from being made without making it.
                 path.exists() || path.extension().is_none()
@@ -140,15 +135,29 @@ impl Paths {
             deny_write
                 .retain(|path| !path.starts_with(root.join(".git")) || root.join(".git").is_dir());
         }
-        let deciding: Vec<PathBuf> = deny_write.iter().map(|path| real(path)).collect();
-        write.extend(opened.into_iter().filter(|path| {
-            let path = real(path);
-            !deciding.iter().any(|deciding| path.starts_with(deciding))
-        }));
         // A worktree below `.innerve` is a place to work in.
         write.push(policy.cwd.clone());
         write.push(std::env::temp_dir());
         write.extend(self.write.iter().cloned());
+        let deciding: Vec<PathBuf> = deny_write.iter().map(|path| real(path)).collect();
+        let decides = |path: &Path| deciding.iter().any(|deciding| path.starts_with(deciding));
+        let nested = Nested::new(&write, &real);
+        write.retain(|path| match nested.lies(path) {
+            Lies::Apart => true,
+            Lies::Within(place) => decides(&place),
+            Lies::BehindLinks => false,
+        });
+        // What an allow rule of `Edit` names is a place to work in, unless the home directory lies in it: there is what
+        // decides about everything else.
+        let home = real(&policy.home);
+        for path in by_rules.write {
+            let real = real(&path);
+            if nested.lies(&path) == Lies::Apart && !home.starts_with(&real) && !decides(&real) {
+                let deciding = DECIDING.iter().map(|name| path.join(name));
+                deny_write.extend(deciding.filter(|path| path.exists()));
+                write.push(path);
+            }
+        }
         write.retain(|path| !is_denied(path));
         deny_write.extend(self.deny_write.iter().cloned());
         deny_write.extend(by_rules.deny_write);
@@ -161,8 +170,9 @@ impl Paths {
         let hidden: Vec<PathBuf> = by_rules.deny_read.iter().map(|path| real(path)).collect();
         let mut allow_read = self.read.clone();
         allow_read.retain(|path| {
+            let is_chosen = nested.lies(path) != Lies::BehindLinks;
             let path = real(path);
-            !hidden.iter().any(|hidden| path.starts_with(hidden))
+            is_chosen && !hidden.iter().any(|hidden| path.starts_with(hidden))
         });
         deny_read.extend(by_rules.deny_read);
         // What the shell reads first is read by commands outside, too.
@@ -185,6 +195,47 @@ impl Paths {
             ..SandboxProfile::default()
         };
         Ok(Access { profile, notes: by_rules.notes })
+    }
+}
+
+/// Places that lie within others that commands may change.
+///
+/// They may be changed already; and a command may have put a link in the place of one, which the next command would have
+/// opened.
+struct Nested<'a> {
+    /// The places as given and as they really are, each with where it really is.
+    known: HashMap<PathBuf, PathBuf>,
+    real: &'a dyn Fn(&Path) -> PathBuf,
+}
+
+/// How a place lies to others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Lies {
+    /// In none of them.
+    Apart,
+    /// In one of them, here.
+    Within(PathBuf),
+    /// In one of them by its name, and links lead to where it is.
+    BehindLinks,
+}
+
+impl<'a> Nested<'a> {
+    fn new(places: &[PathBuf], real: &'a dyn Fn(&Path) -> PathBuf) -> Self {
+        let mut known = HashMap::new();
+        for place in places {
+            let real = real(place);
+            known.insert(real.clone(), real.clone());
+            known.insert(place.clone(), real);
+        }
+        Self { known, real }
+    }
+
+    fn lies(&self, path: &Path) -> Lies {
+        let above =
+            path.ancestors().skip(1).find_map(|above| Some((above, self.known.get(above)?)));
+        let Some((above, real)) = above else { return Lies::Apart };
+        let straight = path.strip_prefix(above).map(|rest| real.join(rest)).unwrap_or_default();
+        if (self.real)(path) == straight { Lies::Within(straight) } else { Lies::BehindLinks }
     }
 }
 

@@ -103,9 +103,9 @@ fn texts_of_several_lines_and_wide_ones_are_found_on_a_narrow_screen() {
     assert_eq!(terminal.cursor().1, 17 + 8, "{terminal}");
     terminal.presses(CTRL_G).types(CTRL_R).types("line 25");
     terminal.shows("its line", |view| {
-        view.contains("(search) 'line 25': … 17 lines above\n  line 18 of many\n")
+        view.contains("(search) 'line 25': … 22 lines above\n  line 23 of many\n")
             && view.contains("\n  line 25 of many\n")
-            && view.contains("… ")
+            && view.contains("\n  … 2 lines below\n")
     });
     terminal.presses(CTRL_G).types(CTRL_R).types(&"wide words ".repeat(20));
     terminal.shows("the end of what is looked for", |view| {

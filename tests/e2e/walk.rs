@@ -51,9 +51,16 @@ impl Walk<'_> {
         self.terminal.shows("an empty screen", |view| view.starts_with('>'));
     }
 
-    /// Waits for this screen and writes it down.
+    /// Waits for this screen, drawn down to its foot, and writes it down.
     #[track_caller]
     fn shows(&mut self, wanted: impl Fn(&str) -> bool) {
+        let is_whole = |view: &str| view.lines().last().is_some_and(|foot| foot.contains(" · "));
+        self.shows_at_last(|view| wanted(view) && is_whole(view));
+    }
+
+    /// Waits for this screen, which may have no foot, and writes it down.
+    #[track_caller]
+    fn shows_at_last(&mut self, wanted: impl Fn(&str) -> bool) {
         let view = self.terminal.shows("this step", wanted);
         let mut view = view.trim_end().to_owned();
         for (pattern, instead) in REDACTIONS.iter().chain(MORE_REDACTIONS) {
@@ -299,7 +306,7 @@ fn the_walk_through_the_chat_is_as_written_down() {
     walk.step("/exit", "The terminal is as it was, and the last line says how to go on.");
     walk.enters("/exit");
     assert_eq!(walk.terminal.ends(), 0, "{}", walk.terminal);
-    walk.shows(|view| view.contains("innerve --resume"));
+    walk.shows_at_last(|view| view.contains("innerve --resume"));
 
     page.push_str("\n## NO_COLOR\n\nWith this variable nothing is coloured or bold.\n");
     let mut plain = innerve().env("NO_COLOR", "1").at_terminal_of(90, 30);

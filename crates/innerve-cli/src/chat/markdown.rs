@@ -11,6 +11,10 @@ use table::Table;
 
 const CODE: Style = AnsiColor::Cyan.on_default();
 const ITALIC: Style = Style::new().italic();
+const BOTH: Style = BOLD.italic();
+
+/// Of what can be escaped, the marks that mean something here.
+const ESCAPES: [&str; 3] = ["\\`", "\\*", "\\_"];
 
 /// A text that is being written.
 #[derive(Debug, Default)]
@@ -157,11 +161,20 @@ fn fence(line: &str) -> Option<(char, usize)> {
 fn inline(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut rest = line;
-    while let Some(at) = rest.find(['`', '*', '_']) {
+    while let Some(at) = rest.find(['`', '*', '_', '\\']) {
         let (before, marked) = rest.split_at_checked(at).unwrap_or((rest, ""));
         out.push_str(before);
+        if marked.starts_with('\\') {
+            let escape = ESCAPES.into_iter().find(|escape| marked.starts_with(escape));
+            let (escape, after) =
+                marked.split_at_checked(escape.map_or(1, str::len)).unwrap_or((marked, ""));
+            out.push_str(&unescaped(escape));
+            rest = after;
+            continue;
+        }
         if let Some((mark, style, inner, after)) = span(marked, before.chars().next_back()) {
-            let inner = if style == CODE { inner.to_owned() } else { inner.replace(mark, "") };
+            let inner =
+                if style == CODE { inner.to_owned() } else { unescaped(&inner.replace(mark, "")) };
             out.push_str(&format!("{style}{inner}{style:#}"));
             rest = after;
         } else {
@@ -175,15 +188,33 @@ fn inline(line: &str) -> String {
     out
 }
 
+/// A text whose escaped marks are characters like others.
+fn unescaped(text: &str) -> String {
+    ESCAPES
+        .into_iter()
+        .fold(text.to_owned(), |text, escape| text.replace(escape, escape.trim_start_matches('\\')))
+}
+
+/// Where marked words end; an escaped mark ends nothing but code.
+fn closing(words: &str, mark: &str) -> Option<usize> {
+    let mut ends = words.match_indices(mark).map(|(at, _)| at);
+    ends.find(|at| mark == "`" || !words.get(..*at).is_some_and(|before| before.ends_with('\\')))
+}
+
 /// The marked words at the beginning of a text, and what stands behind them.
 fn span(text: &str, before: Option<char>) -> Option<(&'static str, Style, &str, &str)> {
-    for (mark, style) in [("`", CODE), ("**", BOLD), ("__", BOLD), ("*", ITALIC), ("_", ITALIC)] {
+    for (mark, style) in
+        [("`", CODE), ("***", BOTH), ("**", BOLD), ("__", BOLD), ("*", ITALIC), ("_", ITALIC)]
+    {
         let Some(inner) = text.strip_prefix(mark) else { continue };
         // `__init__` and `a_b_c` are names, `* item` is a list, `2 * 3` a product.
         if mark.starts_with('_') && before.is_some_and(char::is_alphanumeric) {
             return None;
         }
-        let end = inner.find(mark)?;
+        let end = match closing(inner, mark) {
+            None if mark == "***" => continue,
+            end => end?,
+        };
         let (words, after) = (inner.get(..end)?, inner.get(end + mark.len()..)?);
         if words.is_empty() {
             continue;
@@ -208,6 +239,7 @@ mod tests {
     fn readable(line: &str) -> String {
         let reset = format!("{BOLD:#}");
         line.replace(VERBATIM, "<v>")
+            .replace(&format!("{BOTH}"), "<bi>")
             .replace(&format!("{BOLD}"), "<b>")
             .replace(&format!("{DIM}"), "<d>")
             .replace(&format!("{CODE}"), "<c>")
@@ -234,6 +266,9 @@ mod tests {
     #[test]
     fn words_are_styled() {
         check("a `b` **c** *d* _e_ __f__", &["a <c>b</> <b>c</> <i>d</> <i>e</> <b>f</>"]);
+        check("***d*** *a* ***", &["<bi>d</> <i>a</> ***"]);
+        check(r"\*a* \_b_ \`c` d\.e **f\*g** \", &[r"*a* _b_ `c` d\.e <b>f*g</> \"]);
+        check(r"`\*` C:\Users\_x", &[r"<c>\*</> C:\Users_x"]);
         check("## Title\ntext", &["<b>## Title</>", "text"]);
         check("> said", &["<d>> said</>"]);
         check("**bold `code` in it**", &["<b>bold `code` in it</>"]);

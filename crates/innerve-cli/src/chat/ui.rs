@@ -220,6 +220,7 @@ impl Ui {
             Event::Key(key) if key.kind != KeyEventKind::Release => return self.key(key).await,
             Event::Paste(text) if self.page.is_none() => {
                 self.choices.clear();
+                self.hint = "";
                 self.editor.paste(&text);
             }
             Event::Resize(..)

@@ -7,8 +7,7 @@ mod layout;
 
 use layout::{Layout, Side};
 
-/// Rows, and bytes of them, that wait for the end of their table. A longer one is shown in pieces, which have the widths of
-/// the first one.
+/// Rows, and bytes of them, that wait for the end of their table. A longer one is shown in pieces.
 const MAX_WAITING: (usize, usize) = (1_000, 256 * 1024);
 
 /// A table that has begun.
@@ -70,15 +69,10 @@ impl Table {
         if rows.is_empty() && self.shown.is_some() {
             return Vec::new();
         }
-        let (layout, lines) = match self.shown.take().filter(|(width, _)| *width == room) {
-            Some((_, mut layout)) => {
-                let lines = layout.go_on(&rows);
-                (layout, lines)
-            }
-            None => Layout::begin(&self.header, &self.sides, &rows, indent, room),
-        };
-        self.shown = Some((room, layout));
-        lines
+        let shown = self.shown.take().filter(|(width, _)| *width == room);
+        let (_, layout) =
+            self.shown.insert(shown.unwrap_or_else(|| (room, Layout::new(indent, room))));
+        layout.show(&self.header, &self.sides, &rows)
     }
 
     /// How far it is.

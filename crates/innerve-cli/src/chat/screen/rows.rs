@@ -7,6 +7,11 @@ use super::Live;
 /// Ends all styles (ECMA-48, "select graphic rendition").
 const RESET: &str = "\u{1b}[0m";
 
+/// What stands before the words of a line: the marks of Markdown's lists and quotations, and of what the chat shows itself.
+const MARKS: [&str; 11] = ["-", "*", "+", "•", ">", "●", "·", "?", "✓", "✗", "⊘"];
+/// Characters of a number of a list.
+const MAX_MARK: usize = 4;
+
 /// The rows of the live part, and the row and column of the cursor.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Laid {
@@ -87,10 +92,10 @@ pub(in crate::chat) fn wrap(text: &str, width: usize) -> Vec<String> {
 }
 
 /// A styled text in rows of at most `width` columns, broken between words where that is possible; further rows are
-/// indented as the first one.
+/// indented as the words of the first one.
 pub(in crate::chat) fn fold(text: &str, width: usize) -> Vec<String> {
-    let blanks = text.len() - text.trim_start_matches(' ').len();
-    let indent = if blanks < width / 2 { " ".repeat(blanks) } else { String::new() };
+    let begins = beginning_of_words(text);
+    let indent = if begins < width / 2 { " ".repeat(begins) } else { String::new() };
     let mut rows = vec![String::new()];
     let mut used = 0;
     let mut rest = text;
@@ -102,7 +107,7 @@ pub(in crate::chat) fn fold(text: &str, width: usize) -> Vec<String> {
             rest.split_at_checked(behind.map_or(rest.len(), |at| word + at)).unwrap_or((rest, ""));
         rest = after;
         let mut piece = piece;
-        if used > 0 && used + self::width(piece) > width {
+        if used > indent.len() && used + self::width(piece) > width {
             rows.push(indent.clone());
             used = indent.len();
             piece = piece.trim_start_matches(' ');
@@ -120,6 +125,25 @@ pub(in crate::chat) fn fold(text: &str, width: usize) -> Vec<String> {
         }
     }
     each_with_its_style(rows)
+}
+
+/// The column in which the words of a line begin, behind blanks and the mark of an item, a quotation, a call or a question.
+fn beginning_of_words(text: &str) -> usize {
+    let mut letters = pieces(text).filter(|(piece, _)| !piece.starts_with('\u{1b}')).peekable();
+    let mut blanks = 0;
+    while letters.next_if(|(piece, _)| *piece == " ").is_some() {
+        blanks += 1;
+    }
+    let mark: String = letters
+        .map(|(piece, _)| piece)
+        .take_while(|piece| *piece != " ")
+        .take(MAX_MARK + 1)
+        .collect();
+    let digits = mark.trim_end_matches(['.', ')']);
+    let is_number =
+        digits.len() + 1 == mark.len() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let is_mark = MARKS.contains(&mark.as_str()) || (is_number && !digits.is_empty());
+    if is_mark && width(&mark) < width(text) { blanks + width(&mark) + 1 } else { blanks }
 }
 
 /// The same rows, each beginning with the styles that are open there: rows are written one by one.
@@ -222,7 +246,16 @@ mod tests {
         assert_eq!(fold("one two three", 8), ["one two", "three"]);
         assert_eq!(fold("    indented", 40), ["    indented"]);
         assert_eq!(fold("a verylongword b", 6), ["a", "verylo", "ngword", "b"]);
-        assert_eq!(fold("  - a list item of words", 12), ["  - a list", "  item of", "  words"]);
+        assert_eq!(
+            fold("  - a list item of words", 12),
+            ["  - a list", "    item of", "    words"]
+        );
+        assert_eq!(fold("10. one two three", 12), ["10. one two", "    three"]);
+        assert_eq!(fold("- verylongword", 10), ["- verylong", "  word"]);
+        assert_eq!(fold("100000. one two", 12), ["100000. one", "two"]);
+        assert_eq!(fold("-1 one two", 8), ["-1 one", "two"]);
+        let styled = format!("{BOLD}●{BOLD:#} one two three");
+        assert_eq!(fold(&styled, 9), [format!("{BOLD}●{BOLD:#} one two"), "  three".to_owned()]);
         assert_eq!(fold("  verylongword", 8), ["  verylo", "  ngword"]);
         assert_eq!(fold("", 5), [""]);
         let bold = format!("one {BOLD}two three{BOLD:#}");

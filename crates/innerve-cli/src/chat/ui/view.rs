@@ -12,6 +12,8 @@ use crate::output::{BOLD, DIM, YELLOW, plain};
 const MAX_UNFINISHED: usize = 4;
 /// Characters of a line of the prompt that are shown before the cursor, and behind it.
 const MAX_LINE: usize = 2_000;
+/// Lines on each side of what a search has found.
+const FOUND: usize = 3;
 /// What a search says of its keys.
 const SEARCHING: &str = "Enter sends · Esc edits · Ctrl-R older · Ctrl-S newer · Ctrl-G cancels";
 /// What a page says when a question came meanwhile.
@@ -49,7 +51,7 @@ impl Ui {
         lines.extend(self.choices.iter().map(|line| format!("{DIM}{}{DIM:#}", plain(line))));
         let first = lines.len();
         let mark = self.mark(room);
-        let most = (rows / 3).max(1);
+        let most = if self.editor.search().is_some() { FOUND } else { (rows / 3).max(1) };
         let (text, (row, column)) = window(&mark, self.editor.before(), self.editor.after(), most);
         lines.extend(text);
         lines.push(cut(&self.foot(), room));

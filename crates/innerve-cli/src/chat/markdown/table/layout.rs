@@ -30,6 +30,8 @@ pub(super) enum Side {
 #[derive(Debug)]
 pub(super) struct Layout {
     indent: usize,
+    room: usize,
+    wanted: Vec<Wanted>,
     form: Form,
     /// Whether the last row took several lines; `None` before the first one.
     was_high: Option<bool>,
@@ -37,10 +39,12 @@ pub(super) struct Layout {
 
 #[derive(Debug)]
 enum Form {
+    /// Nothing was shown yet.
+    Open,
     /// Columns of this width.
     Columns(Vec<(usize, Side)>),
-    /// A cell a line, behind the header of its column, in so many columns of the screen.
-    List(Vec<String>, usize),
+    /// A cell a line, behind the header of its column.
+    List(Vec<String>),
 }
 
 /// What a cell shows.
@@ -54,41 +58,54 @@ struct Cell {
 }
 
 impl Layout {
-    /// Finds the form of a table and gives the lines of its header and of these rows.
-    pub(super) fn begin(
+    /// The layout of a table with nothing in it, so far from the left edge of a screen of so many columns.
+    pub(super) fn new(indent: usize, room: usize) -> Self {
+        Self {
+            indent,
+            room: room.saturating_sub(indent).max(1),
+            wanted: Vec::new(),
+            form: Form::Open,
+            was_high: None,
+        }
+    }
+
+    /// The lines of these rows, which come behind the rows before; where the columns have to become wider for them, they begin
+    /// with the header.
+    pub(super) fn show(
+        &mut self,
         header: &[String],
         sides: &[Side],
         rows: &[Vec<String>],
-        indent: usize,
-        room: usize,
-    ) -> (Self, Vec<String>) {
+    ) -> Vec<String> {
         let header: Vec<Cell> = header.iter().map(|text| Cell::read(text).bold()).collect();
-        let rows = read(rows);
-        let room = room.saturating_sub(indent).max(1);
-        let mut wanted: Vec<Wanted> = header.iter().map(Wanted::by).collect();
+        let rows: Vec<Vec<Cell>> =
+            rows.iter().map(|row| row.iter().map(|text| Cell::read(text)).collect()).collect();
+        if self.wanted.is_empty() {
+            self.wanted = header.iter().map(Wanted::by).collect();
+        }
         for row in &rows {
-            for (wanted, cell) in wanted.iter_mut().zip(row) {
+            for (wanted, cell) in self.wanted.iter_mut().zip(row) {
                 wanted.grow(cell);
             }
         }
-        let Some(widths) = widths(&wanted, room) else {
-            let names = header.into_iter().map(|cell| cell.lines.join(" ")).collect();
-            let mut layout = Self { indent, form: Form::List(names, room), was_high: None };
-            let lines = if rows.is_empty() { layout.names() } else { layout.lines(&rows) };
-            return (layout, lines);
+        let Some(widths) = widths(&self.wanted, self.room) else {
+            if !matches!(self.form, Form::List(_)) {
+                let names = header.into_iter().map(|cell| cell.lines.join(" ")).collect();
+                self.form = Form::List(names);
+            }
+            return if rows.is_empty() { self.names() } else { self.lines(&rows) };
         };
         let columns: Vec<(usize, Side)> = widths.into_iter().zip(sides.iter().copied()).collect();
-        let mut layout = Self { indent, form: Form::Columns(columns), was_high: None };
-        let mut lines = layout.lines(&[header]);
-        lines.push(layout.rule());
-        layout.was_high = None;
-        lines.extend(layout.lines(&rows));
-        (layout, lines)
-    }
-
-    /// The lines of further rows.
-    pub(super) fn go_on(&mut self, rows: &[Vec<String>]) -> Vec<String> {
-        self.lines(&read(rows))
+        let mut lines = Vec::new();
+        if !matches!(&self.form, Form::Columns(shown) if *shown == columns) {
+            self.form = Form::Columns(columns);
+            self.was_high = None;
+            lines = self.lines(&[header]);
+            lines.push(self.rule());
+            self.was_high = None;
+        }
+        lines.extend(self.lines(&rows));
+        lines
     }
 
     fn lines(&mut self, rows: &[Vec<Cell>]) -> Vec<String> {
@@ -96,10 +113,11 @@ impl Layout {
         for row in rows {
             let own = match &self.form {
                 Form::Columns(columns) => in_columns(columns, row, self.indent),
-                Form::List(names, room) => in_list(names, row, self.indent, *room),
+                Form::List(names) => in_list(names, row, self.indent, self.room),
+                Form::Open => Vec::new(),
             };
             // Which line belongs to which row is clear as long as each has one.
-            let is_high = own.len() > 1 || matches!(self.form, Form::List(..));
+            let is_high = own.len() > 1 || matches!(self.form, Form::List(_));
             if self.was_high.is_some_and(|was_high| was_high || is_high) {
                 lines.push(self.rule());
             }
@@ -117,8 +135,8 @@ impl Layout {
                     columns.iter().map(|(width, _)| "─".repeat(*width)).collect();
                 format!("{indent}{DIM}{}{DIM:#}", parts.join(CROSSING))
             }
-            Form::List(_, room) => {
-                let rule: String = RULE.chars().take(*room).collect();
+            Form::List(_) | Form::Open => {
+                let rule: String = RULE.chars().take(self.room).collect();
                 format!("{indent}{DIM}{rule}{DIM:#}")
             }
         }
@@ -127,17 +145,13 @@ impl Layout {
     /// What is left of a table that has no rows and does not fit.
     fn names(&self) -> Vec<String> {
         match &self.form {
-            Form::Columns(_) => Vec::new(),
-            Form::List(names, room) => {
-                let names = names.iter().flat_map(|name| fold(name, *room));
+            Form::Columns(_) | Form::Open => Vec::new(),
+            Form::List(names) => {
+                let names = names.iter().flat_map(|name| fold(name, self.room));
                 names.map(|name| format!("{}{name}", " ".repeat(self.indent))).collect()
             }
         }
     }
-}
-
-fn read(rows: &[Vec<String>]) -> Vec<Vec<Cell>> {
-    rows.iter().map(|row| row.iter().map(|text| Cell::read(text)).collect()).collect()
 }
 
 impl Cell {
@@ -299,13 +313,16 @@ fn side_by_side(
 /// A row cell by cell; one without anything in it is left out.
 fn in_list(names: &[String], row: &[Cell], indent: usize, room: usize) -> Vec<String> {
     let hanging = if room > 4 * HANGING { HANGING } else { 0 };
+    let end = format!("{BOLD:#}");
     let mut out = Vec::new();
     for (name, cell) in names.iter().zip(row) {
+        let is_ended = name.strip_suffix(&end).is_some_and(|name| name.ends_with([':', '?']));
         let is_empty = cell.lines.iter().all(String::is_empty);
         let first = cell.lines.first().map_or("", String::as_str);
         let first = match (name.is_empty(), is_empty) {
             (_, true) => continue,
             (true, false) => first.to_owned(),
+            (false, false) if is_ended => format!("{name} {first}"),
             (false, false) => format!("{name}{BOLD}:{BOLD:#} {first}"),
         };
         let lines = std::iter::once(first.as_str())

@@ -230,10 +230,10 @@ fn nothing_is_held_up_but_the_table_itself() {
 }
 
 #[test]
-fn a_long_table_is_shown_in_pieces_of_the_same_widths_and_fast() {
+fn a_long_table_is_shown_in_pieces_and_fast() {
     let since = Instant::now();
     let mut markdown = Markdown::default();
-    let mut lines = markdown.push("| number | text |\n|--:|---|\n", 60);
+    let mut lines = markdown.push("| n | text |\n|--:|---|\n", 60);
     for row in 0..10_000 {
         lines.extend(markdown.push(&format!("| {row} | some words and `code` |\n"), 60));
         if row == 2_500 {
@@ -241,9 +241,9 @@ fn a_long_table_is_shown_in_pieces_of_the_same_widths_and_fast() {
         }
     }
     lines.extend(markdown.finish(60));
-    assert_eq!(lines.len(), 10_002);
+    assert_eq!(lines.len(), 10_000 + 2 * 2, "the header comes again where a column is wider");
     let last = anstream::adapter::strip_str(lines.last().unwrap()).to_string();
-    assert_eq!(last, "  9999 │ some words and code");
+    assert_eq!(last, "9999 │ some words and code");
     assert!(since.elapsed() < Duration::from_secs(10), "{:?}", since.elapsed());
 }
 

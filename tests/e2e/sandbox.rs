@@ -8,7 +8,7 @@ use innerve_tests::{Wire, World, reply};
 use serde_json::{Value, json};
 
 /// Whether bubblewrap works here; without it its tests have nothing to look at.
-fn has_bubblewrap() -> bool {
+pub(crate) fn has_bubblewrap() -> bool {
     let tried = std::process::Command::new("bwrap")
         .args(["--ro-bind", "/", "/", "--unshare-net", "true"])
         .status();

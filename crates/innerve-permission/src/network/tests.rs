@@ -3,11 +3,11 @@ use crate::{Layer, Origin, Rule, merge};
 use serde_json::{Value, json};
 
 /// The policy of user settings.
-fn policy(network: Value) -> NetworkPolicy {
+fn policy(network: &Value) -> NetworkPolicy {
     merge(&[layer(RuleSource::User, network)]).unwrap().network
 }
 
-fn layer(source: RuleSource, network: Value) -> Layer {
+fn layer(source: RuleSource, network: &Value) -> Layer {
     Layer::new(source, "/repo", json!({ "sandbox": { "network": network } }))
 }
 
@@ -110,7 +110,7 @@ fn an_entry_allows_the_hosts_it_names() {
         ("::1", "::1", 9, Some(ByAddress)),
         ("*.0.0.x", "127.0.0.1", 9, None),
     ] {
-        let policy = policy(json!({ "allowedDomains": [entry] }));
+        let policy = policy(&json!({ "allowedDomains": [entry] }));
         let judged = policy.judge(host, port).ok().map(|allowed| allowed.how);
         assert_eq!(judged, how, "{entry} {host}:{port}");
     }
@@ -118,7 +118,7 @@ fn an_entry_allows_the_hosts_it_names() {
 
 #[test]
 fn the_closest_entry_says_how_a_host_is_named() {
-    let policy = policy(json!({ "allowedDomains": ["*", "*.example.com", "a.example.com:80"] }));
+    let policy = policy(&json!({ "allowedDomains": ["*", "*.example.com", "a.example.com:80"] }));
     let how = |host, port| policy.judge(host, port).unwrap().how;
     assert_eq!(how("a.example.com", 80), HowNamed::ByName);
     assert_eq!(how("a.example.com", 81), HowNamed::ByPattern);
@@ -127,7 +127,7 @@ fn the_closest_entry_says_how_a_host_is_named() {
 
 #[test]
 fn denied_beats_allowed_and_addresses_are_looked_at_too() {
-    let policy = policy(json!({
+    let policy = policy(&json!({
         "allowedDomains": ["*", "bad.example.com", "10.0.0.5"],
         "deniedDomains": ["*.example.com", "10.0.0.5", "x.example.net:22"],
     }));
@@ -165,30 +165,30 @@ fn a_broken_entry_loosens_nothing() {
         json!(null),
     ] {
         let settings = json!({ "allowedDomains": [broken, "ok.example"] });
-        let merged = merge(&[layer(RuleSource::User, settings)]).unwrap();
+        let merged = merge(&[layer(RuleSource::User, &settings)]).unwrap();
         assert_eq!(merged.warnings.len(), 1, "{broken} is told");
         assert!(merged.network.judge("ok.example", 1).is_ok(), "{broken} is left out");
         assert_eq!(merged.network.allowed().collect::<Vec<_>>(), ["ok.example"]);
 
         let settings = json!({ "allowedDomains": ["ok.example"], "deniedDomains": [broken] });
-        let merged = merge(&[layer(RuleSource::User, settings)]).unwrap();
+        let merged = merge(&[layer(RuleSource::User, &settings)]).unwrap();
         assert_eq!(merged.warnings.len(), 1, "{broken} is told");
         assert!(merged.network.is_closed(), "{broken} denies everything");
         let refused = merged.network.judge("ok.example", 1).unwrap_err();
         assert!(refused.to_string().contains("sandbox.network.deniedDomains"), "{refused}");
     }
-    assert!(policy(json!({ "allowedDomains": "ok.example" })).is_closed());
+    assert!(policy(&json!({ "allowedDomains": "ok.example" })).is_closed());
     let lists = json!({ "allowedDomains": ["ok.example"], "deniedDomains": "bad.example" });
-    assert!(policy(lists).is_closed());
+    assert!(policy(&lists).is_closed());
     assert!(NetworkPolicy::default().is_closed());
 }
 
 #[test]
 fn a_project_that_is_not_trusted_denies_hosts_and_allows_none() {
     let lists = json!({ "allowedDomains": ["a.example"], "deniedDomains": ["b.example"] });
-    let mut project = layer(RuleSource::Project, lists);
+    let mut project = layer(RuleSource::Project, &lists);
     project.trusted = false;
-    let user = layer(RuleSource::User, json!({ "allowedDomains": ["*"] }));
+    let user = layer(RuleSource::User, &json!({ "allowedDomains": ["*"] }));
     let merged = merge(&[project.clone(), user]).unwrap();
     assert!(merged.network.judge("b.example", 1).is_err());
     assert_eq!(merged.network.allowed().collect::<Vec<_>>(), ["*"]);
@@ -202,11 +202,11 @@ fn managed_settings_may_keep_the_list_to_themselves() {
     for only in [json!(true), json!("yes"), json!(1)] {
         let managed = layer(
             RuleSource::Policy,
-            json!({ "allowManagedDomainsOnly": only, "allowedDomains": ["m.example"] }),
+            &json!({ "allowManagedDomainsOnly": only, "allowedDomains": ["m.example"] }),
         );
         let user = layer(
             RuleSource::User,
-            json!({ "allowedDomains": ["u.example"], "deniedDomains": ["x.m.example"] }),
+            &json!({ "allowedDomains": ["u.example"], "deniedDomains": ["x.m.example"] }),
         );
         let merged = merge(&[managed, user]).unwrap().network;
         let rules = rules(&[(Behavior::Allow, "WebFetch(domain:w.example)")]);
@@ -215,7 +215,7 @@ fn managed_settings_may_keep_the_list_to_themselves() {
         assert!(merged.judge("x.m.example", 1).is_err());
     }
     let user = json!({ "allowManagedDomainsOnly": true, "allowedDomains": ["u.example"] });
-    assert!(policy(user).judge("u.example", 1).is_ok(), "a user's file cannot say it");
+    assert!(policy(&user).judge("u.example", 1).is_ok(), "a user's file cannot say it");
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn rules_about_domains_are_entries_and_rules_about_the_tool_are_not() {
         let policy = closed.clone().with_rules(&rules(&[(Behavior::Ask, rule)]));
         assert!(policy.is_closed(), "{rule}");
     }
-    let open = policy(json!({ "allowedDomains": ["*"] }));
+    let open = policy(&json!({ "allowedDomains": ["*"] }));
     for (rule, denied) in [
         ("WebFetch(domain:a.example)", true),
         ("WebFetch(domain:*.example)", true),

@@ -174,7 +174,8 @@ fn completions_name_every_verb_and_shells_can_read_them() {
         ("INNERVE RULES REPLAY", "\\-\\-against"),
     ];
     for (section, flag) in sections {
-        let (_, rest) = page.stdout().split_once(&format!(".SH \"{section}\"\n")).unwrap();
+        let shown = page.stdout();
+        let (_, rest) = shown.split_once(&format!(".SH \"{section}\"\n")).unwrap();
         assert!(rest.split(".SH ").next().unwrap().contains(flag), "{section} {flag}");
     }
     assert!(!page.stdout().contains("SANDBOX-EXEC"), "{page}");

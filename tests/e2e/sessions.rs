@@ -156,6 +156,18 @@ fn a_fork_goes_its_own_way() {
 }
 
 #[test]
+fn a_state_folder_that_cannot_be_written_is_named_with_the_way_out() {
+    let world = World::new();
+    let answers = model(&world, []);
+    let state = world.work("file");
+    fs::write(&state, "no folder").unwrap();
+    let run = world.innerve(["run", "go"]).model(&answers).env("XDG_STATE_HOME", &state).run();
+    let folder = state.join("innerve").display().to_string();
+    run.exits(1).complains(["log.jsonl cannot be created", &folder, "set XDG_STATE_HOME"]);
+    assert!(answers.seen().is_empty(), "nothing was asked of the model");
+}
+
+#[test]
 fn a_session_that_runs_is_shown_and_not_taken() {
     let gate = Gate::new();
     let world = World::new();

@@ -105,8 +105,7 @@ impl Program {
         let agent = match past {
             None => Agent::start(env),
             Some(past) => Agent::resume(env, past),
-        }
-        .map_err(|error| Failure::new(error.to_string()))?;
+        }?;
         let reload = Mutex::new(workplace.reload(agent.env(), &arguments.agent.policy));
         Ok(Hosted { workplace, agent, reload })
     }

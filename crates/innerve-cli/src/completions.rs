@@ -73,7 +73,7 @@ fn add_section(page: &mut String, above: &str, verb: &Command) -> io::Result<()>
     {
         match line.strip_prefix(".SH ") {
             // The heading says what it is.
-            Some("DESCRIPTION") => continue,
+            Some("DESCRIPTION") => {}
             Some(part) => page.push_str(&format!(".SS {part}\n")),
             None => page.push_str(&format!("{line}\n")),
         }

@@ -46,8 +46,7 @@ pub(crate) async fn converse(
     let agent = match resumed {
         None => Agent::start(env),
         Some(past) => Agent::resume(env, past),
-    }
-    .map_err(|error| Failure::new(error.to_string()))?;
+    }?;
     let mut reload = workplace.reload(agent.env(), &session.agent.policy);
     let mut interrupts = Interrupts::listen()?;
     let mut run = agent.run_with(

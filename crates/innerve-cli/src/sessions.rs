@@ -9,7 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use innerve_agent::{PastSession, SessionSummary, Transcript};
+use innerve_agent::{LogError, PastSession, SessionSummary, Transcript};
+use innerve_settings::Locations;
 use serde_json::json;
 
 use crate::args::{ExportFormat, OneSessionArguments, SessionsArguments, SessionsVerb};
@@ -45,8 +46,7 @@ fn fork(arguments: &OneSessionArguments) -> Result<Exit, Failure> {
 /// Begins a copy of a session among `sessions`; gives its id.
 pub(crate) fn fork_of(past: &PastSession, sessions: &Path) -> Result<String, Failure> {
     let id = new_session_id();
-    let problem =
-        past.fork(&sessions.join(&id), &id).map_err(|error| Failure::new(error.to_string()))?;
+    let problem = past.fork(&sessions.join(&id), &id)?;
     if let Some(problem) = problem {
         warn(&format!(
             "the list of tasks could not be copied, so the copy begins with an empty one: {problem}; mend that file and \
@@ -56,9 +56,23 @@ pub(crate) fn fork_of(past: &PastSession, sessions: &Path) -> Result<String, Fai
     Ok(id)
 }
 
+impl From<LogError> for Failure {
+    fn from(error: LogError) -> Self {
+        let mut text = error.to_string();
+        // The folder may lack room or rights, and can be another one.
+        if let (LogError::Io { .. }, Ok(locations)) = (&error, Locations::from_env()) {
+            text.push_str(&format!(
+                "; sessions are kept under {}: make it writable, with room in it, or set XDG_STATE_HOME to a folder that is",
+                locations.state_dir().display()
+            ));
+        }
+        Self::new(text)
+    }
+}
+
 /// Takes a session and tells what is wrong with its log.
 pub(crate) fn take(folder: &Path) -> Result<PastSession, Failure> {
-    let past = PastSession::take(folder).map_err(|error| Failure::new(error.to_string()))?;
+    let past = PastSession::take(folder)?;
     for line in past.quarantined() {
         warn(&format!(
             "line {} of the session's log cannot be read and is left out: {}",

@@ -59,8 +59,7 @@ impl Talk {
         let agent = match past {
             None => Agent::start(env),
             Some(past) => Agent::resume(env, past),
-        }
-        .map_err(|error| Failure::new(error.to_string()))?;
+        }?;
         if let Some(mode) = self.mode {
             agent.env().policy.set_mode(mode);
         }

@@ -121,8 +121,8 @@ fn place(layer: &Layer, key: &str) -> String {
         None => "--settings".to_owned(),
     };
     let escape = |part: &str| part.replace('~', "~0").replace('/', "~1");
-    let pointer: String = key.split('.').map(|part| format!("/{}", escape(part))).collect();
-    match layer.lines.get(&pointer) {
+    let parts: Vec<String> = key.split('.').map(escape).collect();
+    match layer.lines.get(&format!("/{}", parts.join("/"))) {
         Some(line) => format!("{file}:{line}"),
         None => file,
     }

@@ -48,7 +48,7 @@ pub(super) async fn undo(arguments: &SessionsUndoArguments) -> Result<Exit, Fail
     tell_problems(&all);
     let what = if arguments.redo { "made them again" } else { "undid them" };
     if let Some(text) = for_the_model(turn, what, &all) {
-        past.note(text).map_err(|error| Failure::new(error.to_string()))?;
+        past.note(text)?;
     }
     let rows: Vec<Value> =
         all.iter().map(|undone| row(&undone.file, undone.problem.as_ref())).collect();

@@ -8,7 +8,7 @@ mod http;
 mod intercept;
 mod socks;
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,6 +28,10 @@ use crate::bash::Lease;
 
 /// The port where a command finds its proxy, on its own loopback: that of Squid, free in a network that nobody else is in.
 pub(super) const PORT: u16 = 3128;
+/// What of a proxy's folder its command sees.
+const WAY: &str = "way";
+/// What a proxy keeps locked as long as it lives.
+const ALIVE: &str = "alive";
 /// The name of the socket in its folder.
 pub(super) const SOCKET: &str = "socket";
 /// How long a client may take for what it has to say before anything is connected.
@@ -68,7 +72,9 @@ pub struct Proxies {
 /// The proxy of one command; dropping it ends its connections.
 #[derive(Debug)]
 pub struct Proxy {
-    folder: TempDir,
+    way: PathBuf,
+    _folder: TempDir,
+    _alive: File,
     gate: Arc<Gate>,
     accepting: JoinHandle<()>,
 }
@@ -89,9 +95,9 @@ impl Proxies {
     /// What a program that was killed left behind in it is removed.
     pub fn new(folder: PathBuf) -> Self {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let is_left = connect_to(&entry.path())
-                .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
-            if is_left {
+            // What has none is about to get one.
+            let Ok(alive) = File::open(entry.path().join(ALIVE)) else { continue };
+            if alive.try_lock().is_ok() {
                 // It is tried again next time.
                 drop(fs::remove_dir_all(entry.path()));
             }
@@ -122,6 +128,10 @@ impl Proxies {
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
         let folder = builder.prefix("command-").tempdir_in(self.folder()?)?;
+        let alive = File::create_new(folder.path().join(ALIVE))?;
+        alive.lock()?;
+        let way = folder.path().join(WAY);
+        fs::create_dir(&way)?;
         let gate = Arc::new(Gate {
             egress,
             refused: Mutex::default(),
@@ -129,15 +139,15 @@ impl Proxies {
             all: Arc::clone(&self.all),
             interception: self.interception.clone(),
         });
-        let accepting = listen(folder.path(), Arc::clone(&gate))?;
-        Ok(Proxy { folder, gate, accepting })
+        let accepting = listen(&way, Arc::clone(&gate))?;
+        Ok(Proxy { way, _folder: folder, _alive: alive, gate, accepting })
     }
 }
 
 impl Proxy {
     /// The folder that holds the socket and nothing else.
     pub fn folder(&self) -> &Path {
-        self.folder.path()
+        &self.way
     }
 }
 
@@ -266,16 +276,6 @@ async fn relay(mut client: impl AsyncRead + AsyncWrite + Unpin, mut server: TcpS
     drop(tokio::io::copy_bidirectional(&mut client, &mut server).await);
 }
 
-#[cfg(unix)]
-fn connect_to(folder: &Path) -> io::Result<std::os::unix::net::UnixStream> {
-    short(folder, |socket| std::os::unix::net::UnixStream::connect(socket))
-}
-
-#[cfg(not(unix))]
-fn connect_to(_folder: &Path) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
-}
-
 /// Does something with the path of a folder's socket, which is short however long that of the folder is: the kernel takes
 /// 108 bytes (`unix(7)`).
 #[cfg(unix)]
@@ -287,7 +287,7 @@ fn short<T>(folder: &Path, work: impl FnOnce(&Path) -> io::Result<T>) -> io::Res
     if socket.as_os_str().len() <= MAX_PATH {
         return work(&socket);
     }
-    let opened = fs::File::open(folder)?;
+    let opened = File::open(folder)?;
     let done = work(&Path::new("/proc/self/fd").join(opened.as_raw_fd().to_string()).join(SOCKET));
     drop(opened);
     done

@@ -473,14 +473,15 @@ async fn what_a_killed_program_left_is_removed_and_long_paths_do_no_harm() {
     let folder = place.path().join("long".repeat(30)).join("network");
     let first = Proxies::new(folder.clone());
     let alive = first.start(egress(json!({ "allowedDomains": ["a.example"] }))).unwrap();
-    let dead = folder.join("command-dead");
-    fs::create_dir(&dead).unwrap();
-    drop(short(&dead, |socket| std::os::unix::net::UnixListener::bind(socket)).unwrap());
+    let (dead, begun) = (folder.join("command-dead"), folder.join("command-begun"));
+    fs::create_dir_all(dead.join(WAY)).unwrap();
+    fs::write(dead.join(ALIVE), "").unwrap();
+    fs::create_dir(&begun).unwrap();
     drop(Proxies::new(folder));
-    assert!(!dead.exists() && alive.folder().join(SOCKET).exists());
+    assert!(!dead.exists() && begun.exists() && alive.folder().join(SOCKET).exists());
     drop(short(alive.folder(), |socket| std::os::unix::net::UnixStream::connect(socket)).unwrap());
     use std::os::unix::fs::PermissionsExt as _;
-    for folder in [alive.folder(), alive.folder().parent().unwrap()] {
+    for folder in alive.folder().ancestors().skip(1).take(2) {
         assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
     }
 }

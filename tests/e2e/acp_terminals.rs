@@ -284,6 +284,41 @@ fn a_command_is_shown_in_a_terminal_with_all_that_it_prints_and_the_model_reads_
 }
 
 #[test]
+fn a_command_that_kills_itself_or_cannot_start_is_told_as_anywhere() {
+    let commands = ["kill -9 $$", "exec /no/such/program", "printf 'a\\0b' >&2; kill -TERM $$"];
+    let mut told = Vec::new();
+    for does in [Does::Runs, Does::HasNone] {
+        let Some((world, model)) = world(&commands) else { return };
+        let mut editor = Editor::open(&world, &model, does);
+        editor.work();
+        told.push(results(&model));
+        editor.close(&world);
+    }
+    assert_eq!(told[0], told[1]);
+    assert!(told[0][0].contains("signal 9") || told[0][0].contains("SIGKILL"), "{told:?}");
+}
+
+#[test]
+fn a_command_in_a_sandbox_is_shown_and_held() {
+    let Some((world, model)) = world(&["echo x > ../outside; echo inside > a.txt; cat a.txt"])
+    else {
+        return;
+    };
+    // Landlock, which needs nothing but the kernel.
+    let settings = json!({ "sandbox": { "enabled": true, "bwrapPath": "/nonexistent/bwrap" } });
+    let agent = world.innerve(["acp", "--permission-mode", "bypassPermissions", "--settings"]);
+    let agent = agent.arg(settings.to_string()).model(&model);
+    let mut editor = Editor::open_with(&world, agent, Does::Runs);
+    editor.work();
+    let result = results(&model).remove(0);
+    assert!(result.contains("Permission denied") && result.ends_with("inside"), "{result}");
+    editor.until("the terminal back", |editor| editor.count("terminal/release") == 1);
+    assert_eq!(editor.terminals["t1"].text().trim_end(), result);
+    assert!(!world.root().join("outside").exists());
+    editor.close(&world);
+}
+
+#[test]
 fn the_counts_of_a_flood_are_exact_whether_the_terminal_reads_or_not() {
     for does in [Does::Runs, Does::NeverReads] {
         let Some((world, model)) = world(&["seq 1 500000"]) else { return };

@@ -20,6 +20,7 @@ struct Call {
 
 impl Calls {
     /// The call shows this terminal from now on; what to tell of that, if it is time to.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "terminals are for Unix"))]
     pub(crate) fn show(&mut self, id: &str, terminal: &TerminalId) -> Option<SessionUpdate> {
         let call = self.0.entry(id.to_owned()).or_default();
         call.terminal = Some(terminal.clone());

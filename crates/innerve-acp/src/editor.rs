@@ -30,6 +30,7 @@ use crate::files::EditorFiles;
 /// The editor's side of one session. Clones speak for the same session.
 #[derive(Clone)]
 pub struct Editor {
+    #[cfg_attr(not(unix), expect(dead_code, reason = "only terminals have something to tell it"))]
     host: Arc<dyn Host>,
     connection: ConnectionTo<Client>,
     capabilities: Arc<ClientCapabilities>,

@@ -256,7 +256,10 @@ fn programs_find_the_way_by_themselves() {
     if has("curl") {
         calls.push((format!("curl -sS {url}"), format!("curl -sS {evil}")));
         calls.push((format!("curl -sSp {url}"), format!("curl -sSp {evil}")));
-        calls.push((format!("http_proxy= curl -sS {url}"), format!("http_proxy= curl -sS {evil}")));
+        calls.push((
+            format!("curl -sS -x socks5h://127.0.0.1:3128 {url}"),
+            format!("curl -sS -x socks5h://127.0.0.1:3128 {evil}"),
+        ));
     }
     if has("python3") {
         calls.push((python(&url), python(evil)));

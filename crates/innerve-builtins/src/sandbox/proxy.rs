@@ -227,14 +227,16 @@ fn told(what: &str) -> String {
 }
 
 /// What tells programs of the way; names in lower case are what some read, and of HTTP all that curl does.
+///
+/// All of them name it as an HTTP proxy, although it speaks SOCKS too: the clients of Python that are built on HTTPX do not
+/// even start where a variable names a SOCKS proxy and the package for it is not installed.
 pub(super) fn variables() -> Vec<(String, String)> {
     let http = format!("http://127.0.0.1:{PORT}");
-    let socks = format!("socks5h://127.0.0.1:{PORT}");
     let own = "localhost,127.0.0.1,::1";
     let proxies = [
         ("HTTP_PROXY", http.as_str()),
         ("HTTPS_PROXY", &http),
-        ("ALL_PROXY", &socks),
+        ("ALL_PROXY", &http),
         ("NO_PROXY", own),
     ];
     let mut variables: Vec<(String, String)> = Vec::new();

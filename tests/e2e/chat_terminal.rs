@@ -272,7 +272,7 @@ fn a_server_that_is_gone_is_told_and_the_wait_for_it_can_be_stopped() {
 #[test]
 fn a_new_conversation_keeps_the_mode_and_one_gone_back_to_shows_where_it_was() {
     let world = World::new();
-    let model = world.model(Wire::Anthropic, [reply().text("The answer is 42.")]);
+    let model = world.model(Wire::Anthropic, [reply().text("The answer is **42**.")]);
     let mut terminal = world.innerve([]).model(&model).at_terminal_of(100, 30);
     terminal.shows("a prompt", |view| view.contains("\n>"));
     terminal.enters("what is it?").sees("42.");
@@ -330,6 +330,41 @@ fn a_long_line_of_code_is_broken_by_the_terminal_alone_and_prose_between_words()
     assert!(view.contains("Words that are broken between each\nother here."), "{view}");
     let raw = String::from_utf8_lossy(&terminal.raw()).into_owned();
     assert!(raw.contains(&code), "in one piece, with its tab, so that it can be copied");
+    leaves(&mut terminal);
+}
+
+#[test]
+fn a_narrow_screen_breaks_between_words_and_under_the_words_before() {
+    let world = World::new();
+    let text = "- an item of more words than there is room for\n1. and one that has a number before it\n> and \
+                what somebody else has said\nDone.";
+    let model = world.model(Wire::Anthropic, [reply().text(text)]);
+    let mut terminal = world.innerve([]).model(&model).at_terminal_of(40, 60);
+    terminal.shows("a prompt", |view| view.contains("\n>"));
+    terminal.types("/").shows("all commands, whole", |view| {
+        view.contains("/help  /mcp  /mode  /model\n/permissions  /resume")
+    });
+    terminal.types(CTRL_U).enters("/help");
+    terminal.shows("names and what they do under each other", |view| {
+        view.contains("  /compact [TEXT]\n    puts a summary in place of the\n    conversation;")
+    });
+    terminal.enters("/agents");
+    terminal.shows("the same of agents", |view| view.contains("\n  Explore\n    Searches"));
+    terminal.enters("tell me").sees("Done.");
+    let view = terminal.rests();
+    for part in [
+        "- an item of more words than there is\n  room for\n",
+        "1. and one that has a number before it\n",
+        "> and what somebody else has said\n",
+    ] {
+        assert!(view.contains(part), "{part}\n{view}");
+    }
+    terminal.presses("\u{3}").shows("a hint", |view| view.contains("again ends the chat"));
+    terminal.types("\u{1b}[200~pasted\u{1b}[201~");
+    terminal.shows("a paste, and no hint", |view| {
+        view.contains("> pasted\n") && !view.contains("again ends the chat")
+    });
+    terminal.presses("\u{3}");
     leaves(&mut terminal);
 }
 

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use crate::args::{ListKind, SessionArguments};
 use crate::converse::resumed;
 use crate::exit::{Exit, Failure};
-use crate::output::warn;
+use crate::output::{note, warn};
 use crate::provider;
 use crate::terminal::Keyboard;
 use crate::wire::Workplace;
@@ -71,7 +71,10 @@ pub(crate) async fn chat(mut arguments: SessionArguments) -> Result<Exit, Failur
     workplace.ask_by(Arc::new(approver));
     let talk = Talk::begin(workplace, chosen, arguments, past)?;
     let ui = Ui::open(talk, questions)?;
-    actions::recall(&said);
+    if !said.messages.is_empty() {
+        actions::recall(&said);
+        note("");
+    }
     ui.run().await
 }
 

@@ -6,7 +6,8 @@ use innerve_pipeline::PolicySource as _;
 use innerve_protocol::{ContentBlock, Role};
 
 use super::commands::{Action, COMMANDS, KEYS};
-use super::screen::Screen;
+use super::markdown::Markdown;
+use super::screen::{Screen, fold};
 use super::talk::Talk;
 use super::ui::short;
 use crate::args::ListKind;
@@ -19,6 +20,9 @@ use crate::sessions;
 const MANY_SESSIONS: usize = 15;
 /// Lines of an earlier text that are shown when a session is gone back to.
 const MAX_RECALLED: usize = 12;
+/// Columns of the name of a command or a key, and those that a line about it needs.
+const NAME: usize = 16;
+const MIN_EXPLAINED: usize = 30;
 /// What is said when the last change of conversations failed.
 pub(super) const NO_CONVERSATION: &str = "there is no conversation; /clear begins one";
 
@@ -217,41 +221,74 @@ pub(super) fn recall(past: &Transcript) {
         let mut own = past.messages.iter().rev().filter(|message| message.role == role);
         own.find_map(|message| message.content.iter().rev().find_map(ContentBlock::as_text))
     };
-    let cut = |text: &str| {
-        let text = plain(text.trim());
-        let left = text.lines().count().saturating_sub(MAX_RECALLED);
-        let mut lines: Vec<String> = text.lines().take(MAX_RECALLED).map(str::to_owned).collect();
-        if left > 0 {
-            let word = if left == 1 { "line" } else { "lines" };
-            lines.push(format!("{DIM}… {left} more {word}{DIM:#}"));
-        }
-        lines.join("\n")
-    };
+    let cut = |text: &str| first_lines(plain(text.trim()).lines().map(str::to_owned).collect());
     // Messages hold what others added, too: that something was undone, a reminder.
     let own = past.words.last().map(String::as_str);
     if let Some(text) = own.or_else(|| said(Role::User)) {
         note(&format!("{BOLD}> {}{BOLD:#}", cut(text)));
     }
     if let Some(text) = said(Role::Assistant) {
-        note(&cut(text));
+        if super::draws() {
+            note(&first_lines(styled(text)));
+        } else {
+            note(&cut(text));
+        }
     }
 }
 
-/// A name and what stands for it, in one line of the terminal.
+/// A text as the chat shows it.
+fn styled(text: &str) -> Vec<String> {
+    let mut markdown = Markdown::default();
+    let mut lines = markdown.push(text.trim(), Screen::width());
+    lines.extend(markdown.finish(Screen::width()));
+    lines
+}
+
+/// The beginning of a text of many lines.
+fn first_lines(mut lines: Vec<String>) -> String {
+    let left = lines.len().saturating_sub(MAX_RECALLED);
+    lines.truncate(MAX_RECALLED);
+    if left > 0 {
+        let word = if left == 1 { "line" } else { "lines" };
+        lines.push(format!("{DIM}… {left} more {word}{DIM:#}"));
+    }
+    lines.join("\n")
+}
+
+/// A name and what stands for it, in a line of the terminal; on a narrow one in two.
 fn described(name: &str, width: usize, description: &str) -> String {
-    let room = Screen::width().saturating_sub(name.len().max(width) + 4).clamp(20, 120);
-    format!("  {BOLD}{name:<width$}{BOLD:#} {}", headline(description, room))
+    let columns = Screen::width();
+    let room = columns.saturating_sub(name.len().max(width) + 4);
+    if room < MIN_EXPLAINED && super::draws() {
+        let about = headline(description, columns.saturating_sub(5));
+        return format!("  {BOLD}{name}{BOLD:#}\n    {about}");
+    }
+    format!("  {BOLD}{name:<width$}{BOLD:#} {}", headline(description, room.clamp(20, 120)))
 }
 
 fn help() {
     for command in &COMMANDS {
-        note(&format!("  {BOLD}{}{BOLD:#} {}", command.usage(), command.does));
+        explain(&command.usage(), command.does);
     }
     if !super::draws() {
         return;
     }
     note("");
     for (key, does) in KEYS {
-        note(&format!("  {BOLD}{key:<16}{BOLD:#} {does}"));
+        explain(key, does);
+    }
+}
+
+/// A name and what it does; on a narrow screen under each other.
+fn explain(name: &str, does: &str) {
+    let room = Screen::width().saturating_sub(NAME + 3);
+    if !super::draws() {
+        note(&format!("  {BOLD}{name:<NAME$}{BOLD:#} {does}"));
+    } else if room < MIN_EXPLAINED {
+        note(&format!("  {BOLD}{}{BOLD:#}", name.trim_end()));
+        note(&format!("    {does}"));
+    } else {
+        let lines = fold(does, room).join(&format!("\n{}", " ".repeat(NAME + 3)));
+        note(&format!("  {BOLD}{name:<NAME$}{BOLD:#} {lines}"));
     }
 }

@@ -7,8 +7,10 @@ use super::Live;
 /// Ends all styles (ECMA-48, "select graphic rendition").
 const RESET: &str = "\u{1b}[0m";
 
-/// What stands before the words of a line: the marks of Markdown's lists and quotations, and of what the chat shows itself.
-const MARKS: [&str; 11] = ["-", "*", "+", "•", ">", "●", "·", "?", "✓", "✗", "⊘"];
+/// What stands before the words of a line: the marks of Markdown's lists and quotations, and of
+/// what the chat shows itself.
+const MARKS: [&str; 14] =
+    ["-", "*", "+", "•", ">", "●", "·", "?", "✓", "✗", "⊘", "[y]", "[s]", "[a]"];
 /// Characters of a number of a list.
 const MAX_MARK: usize = 4;
 

@@ -48,7 +48,8 @@ impl Ui {
         if self.open.is_none() && !self.waiting.is_empty() {
             lines.push(cut(&format!("{YELLOW}?{YELLOW:#} a question comes when you pause"), room));
         }
-        lines.extend(self.choices.iter().map(|line| format!("{DIM}{}{DIM:#}", plain(line))));
+        let choices = self.choices.iter().map(|line| format!("{DIM}{}{DIM:#}", plain(line)));
+        lines.extend(choices.flat_map(|line| fold(&line, room)));
         let first = lines.len();
         let mark = self.mark(room);
         let most = if self.editor.search().is_some() { FOUND } else { (rows / 3).max(1) };

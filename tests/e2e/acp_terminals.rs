@@ -410,6 +410,19 @@ fn a_terminal_that_is_ended_or_killed_ends_its_command() {
 }
 
 #[test]
+fn a_relay_that_does_not_answer_is_ended_through_the_editor() {
+    let Some((world, model)) = world_to_the_last(&["touch ready; sleep 100000.69"]) else { return };
+    let mut editor = Editor::open(&world, &model, Does::Runs);
+    let id = editor.prompt();
+    editor.until("the command", |_| world.has("ready"));
+    editor.terminals["t1"].signal(Signal::STOP);
+    editor.cancel();
+    editor.until("the end of the prompt", |editor| editor.is_answered(id));
+    assert_eq!(editor.count("terminal/kill"), 1);
+    editor.close(&world);
+}
+
+#[test]
 fn an_editor_that_refuses_is_asked_once_and_the_commands_run_all_the_same() {
     let Some((world, model)) = world(&["echo one; exit 3", "echo two"]) else { return };
     let mut editor = Editor::open(&world, &model, Does::Refuses);

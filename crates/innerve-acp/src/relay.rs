@@ -114,6 +114,8 @@ async fn work<R: ProcessRunner>(
         runner.all_ended().await;
     };
     tokio::select! {
+        // An agent that wanted the end is told of it.
+        biased;
         () = ended => {}
         () = unwanted.cancelled() => {}
         () = signals.next() => {}

@@ -11,16 +11,25 @@ pub(crate) fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// Whether an address belongs to a network of its own that many machines may share: private use, unique local, carriers'
-/// and benchmarking networks.
+/// Whether an address belongs to a network that is not public and still one of many machines: private use, unique local,
+/// carriers' networks, and what is reserved for other uses and found inside of networks all the same. Not the machine
+/// itself, nor what is on its own link alone.
 #[cfg(feature = "sandbox")]
 pub(crate) fn is_private(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => {
-            let [a, b, ..] = address.octets();
-            address.is_private() || matches!((a, b), (100, 64..=127) | (198, 18..=19))
+            let is_near = address.is_loopback()
+                || address.is_link_local()
+                || address.is_multicast()
+                || address.is_broadcast()
+                || matches!(address.octets(), [0, ..]);
+            !is_near && !is_public_v4(address)
         }
-        IpAddr::V6(address) => address.is_unique_local(),
+        IpAddr::V6(address) => {
+            // What carries an IPv4 address is none of these: nobody knows where that leads.
+            address.is_unique_local()
+                || matches!(address.segments(), [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..])
+        }
     }
 }
 
@@ -124,14 +133,39 @@ mod tests {
     #[test]
     fn private_networks_are_those_of_many_machines() {
         let is = |text: &str| is_private(text.parse().unwrap());
-        for text in ["10.0.0.1", "172.31.0.1", "192.168.0.1", "100.64.0.1", "198.18.0.1", "fd00::1"]
-        {
+        for text in [
+            "10.0.0.1",
+            "172.31.0.1",
+            "192.168.0.1",
+            "100.64.0.1",
+            "198.18.0.1",
+            "203.0.113.9",
+            "240.0.0.1",
+            "::ffff:10.0.0.1",
+            "fd00::1",
+            "2001:db8::1",
+        ] {
             assert!(is(text), "{text}");
         }
-        for text in ["127.0.0.1", "169.254.169.254", "0.0.0.0", "224.0.0.1", "8.8.8.8", "::1"] {
+        for text in [
+            "127.0.0.1",
+            "169.254.169.254",
+            "0.0.0.0",
+            "0.1.2.3",
+            "224.0.0.1",
+            "255.255.255.255",
+            "8.8.8.8",
+            "::",
+            "::1",
+            "::ffff:169.254.0.1",
+            "fe80::1",
+            "ff02::1",
+            "64:ff9b::a00:1",
+            "2002:a00:1::",
+            "2001::1",
+        ] {
             assert!(!is(text), "{text}");
         }
-        assert!(is("::ffff:10.0.0.1") && !is("fe80::1") && !is("::ffff:169.254.0.1"));
     }
 
     #[test]

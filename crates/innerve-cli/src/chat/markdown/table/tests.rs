@@ -270,3 +270,64 @@ fn a_cell_or_a_header_without_end_takes_no_time() {
     assert!(!shown(&marks, 40).is_empty());
     assert!(since.elapsed() < Duration::from_secs(20), "{:?}", since.elapsed());
 }
+
+/// Words that tables are made of, in an order that nobody would think of, again and again the same.
+fn jumble(seed: u64) -> String {
+    const WORDS: [&str; 22] = [
+        "|",
+        "|",
+        "|",
+        "\n",
+        "\n",
+        "---",
+        ":-:",
+        "-",
+        ":",
+        "`",
+        "``",
+        "\\",
+        "**",
+        "_",
+        "<br>",
+        " ",
+        "\t",
+        "日本",
+        "e\u{301}",
+        "👩\u{200d}👧",
+        "word",
+        "```\n",
+    ];
+    let mut state = seed;
+    let mut text = String::from(if seed.is_multiple_of(2) { "|a|b|\n|-|-:|\n" } else { "" });
+    for _ in 0..60 {
+        // Knuth's multiplier; the high bits are the good ones.
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let at = usize::try_from(state >> 33).unwrap() % WORDS.len();
+        text.push_str(WORDS[at]);
+    }
+    text
+}
+
+#[test]
+fn whatever_comes_is_shown_within_the_screen_and_the_same_in_pieces() {
+    for seed in 0..3_000 {
+        let text = jumble(seed);
+        let room = 4 + usize::try_from(seed % 40).unwrap();
+        let lines = styled(&text, room);
+        let mut markdown = Markdown::default();
+        let mut pieces: Vec<String> =
+            text.chars().flat_map(|letter| markdown.push(&letter.to_string(), room)).collect();
+        pieces.extend(markdown.finish(room));
+        assert_eq!(lines, pieces, "{text:?}");
+        let shown = anstream::adapter::strip_str(&lines.concat()).to_string();
+        for letter in ['w', '日', '👧'] {
+            // Headers may come more than once.
+            let kept = shown.matches(letter).count() >= text.matches(letter).count();
+            assert!(kept, "{text:?} {shown}");
+        }
+        for line in lines.iter().filter(|line| line.contains("│")) {
+            assert!(width(line) <= room, "{room} {text:?} {line}");
+        }
+    }
+}

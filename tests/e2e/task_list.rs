@@ -46,8 +46,6 @@ fn i9_a_list_is_made_and_worked_on_and_is_there_after_a_kill_and_a_copy() {
             .model(&model)
             .start();
         world.wait_for_file("begun");
-        // A command can act some milliseconds before the watchdog that ends it after `kill -9` is told of it.
-        std::thread::sleep(std::time::Duration::from_millis(500));
         run.signal(Signal::KILL);
         drop(run);
         let results = told(&model.request(7));

@@ -52,8 +52,9 @@ const FALLBACK_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// What a process leaves in its background when it ends by itself goes on and its output is dropped, as in any shell;
 /// but it does not outlive this value, its clones and the processes started with it. The same holds for the processes
 /// themselves, also when this program is killed (`kill -9`): a small shell that waits for the end of a pipe asks all
-/// that runs in their sessions to end, and forces it after two seconds. What has made a session of its own (`setsid`,
-/// daemons) and is not a child of a running process is left alone.
+/// that runs in their sessions to end, and forces it after two seconds. By the variable `INNERVE_COMMAND` it knows a command
+/// that has only just begun. What has made a session of its own (`setsid`, daemons) and is not a child of a running
+/// process is left alone.
 ///
 /// A process that is killed, or dropped before it has ended, takes its whole group with it; on Linux also children
 /// that made a group or session of their own, as long as a process of the family is their parent.
@@ -95,14 +96,17 @@ impl HostProcesses {
         #[cfg(unix)]
         command.wrap(process_wrap::tokio::ProcessSession);
         command.wrap(KillOnDrop);
-        let mut child = command.spawn()?;
+        #[cfg(unix)]
+        let mark = self.watchdog.begin();
+        #[cfg(unix)]
+        command.command_mut().env(watchdog::MARK, mark.to_string());
+        let spawned = command.spawn();
+        #[cfg(unix)]
+        self.watchdog.began(mark, spawned.as_ref().ok().and_then(|child| child.id()));
+        let mut child = spawned?;
 
         let leader = child.id();
         let family = Family::of(leader);
-        #[cfg(unix)]
-        if let Some(leader) = leader {
-            self.watchdog.add(leader);
-        }
         let ended = CancellationToken::new();
         // Nothing is ever sent: the channel closes when the sink gets no more.
         let (working, drained) = mpsc::channel(1);

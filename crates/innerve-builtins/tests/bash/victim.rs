@@ -93,6 +93,10 @@ async fn a_watchdog_that_was_ended_is_replaced() {
         let own = fs::read_dir("/proc/self/fd").unwrap().flatten();
         if own.filter_map(|fd| fs::read_link(fd.path()).ok()).any(|own| own == pipe) {
             Command::new("kill").args(["-9", &id]).status().unwrap();
+            // What is told to one that is about to end is lost.
+            while fs::read_dir(format!("/proc/{id}/fd")).is_ok_and(|fds| fds.count() > 0) {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
         }
     }
     bench.text("sleep 65.08 & echo done").await;
@@ -129,8 +133,6 @@ async fn a_program_that_is_killed_leaves_nothing_running() {
     for argument in &arguments {
         until_alive(argument).await;
     }
-    // The watchdog is told of a command once it runs, which on a busy machine is a moment later.
-    tokio::time::sleep(Duration::from_millis(500)).await;
     // SIGKILL
     program.kill().unwrap();
     program.wait().unwrap();
@@ -152,4 +154,29 @@ async fn a_pattern_that_matches_its_own_shell_is_explained() {
     assert_gone("65.14").await;
     let (_, words) = bench.failure("kill -TERM $$").await;
     assert_eq!(words, "Killed by signal 15 (SIGTERM)");
+}
+
+/// Is run by the test below, and killed by its own first command.
+#[tokio::test]
+async fn victim_of_its_own_command() {
+    let Ok(victim) = std::env::var(VICTIM) else { return };
+    let command = format!("kill -9 $PPID; exec sleep 65.14{victim}");
+    Bench::new().text(&command).await;
+}
+
+#[tokio::test]
+async fn a_program_that_is_killed_by_its_first_command_leaves_nothing_running() {
+    let victim = std::process::id();
+    for round in 0..20 {
+        let name = format!("{victim}{round:02}");
+        let ended = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "victim::victim_of_its_own_command", "--nocapture"])
+            .env(VICTIM, &name)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .unwrap();
+        assert!(!ended.success(), "it was killed");
+        assert_gone_later(&format!("65.14{name}")).await;
+    }
 }

@@ -5,8 +5,9 @@
 //! sessions run; when the pipe ends it asks their processes to end, and two seconds later forces them.
 //!
 //! What is reached: every process of a session that a command began in, whether the command has ended or not. What has
-//! made a session of its own (`setsid`, a daemon) was told to outlive its starter, and does. What is not: a command that
-//! had begun when this program was killed and that the shell had not been told of yet, a matter of microseconds.
+//! made a session of its own (`setsid`, a daemon) was told to outlive its starter, and does. A command may begin, and even
+//! kill this program, before this program has learnt its session: so the shell is told before that a command will bear a
+//! certain mark in its environment. Where there is no `/proc` to look for it, such a command is not reached.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -20,6 +21,9 @@ use super::family::is_session_alive;
 
 /// Reads the list of sessions, one line for each state of it, and acts on the last whole line.
 ///
+/// A word that begins with `m` is the mark of a command that was about to begin: by it the session is found. The pipe ends
+/// no sooner than the command has begun, as its process holds the pipe too until then.
+///
 /// Where there is no `/proc`, the groups that bear the sessions' numbers are what can be reached.
 ///
 /// The outer shell ends at once, so that this program has nobody to wait for in the end.
@@ -27,8 +31,22 @@ const SCRIPT: &str = r#"exec 3<&0
 (
 trap '' HUP INT QUIT TERM PIPE
 exec <&3 3<&-
+list=
+while read -r line; do list=$line; done
 sessions=
-while read -r line; do sessions=$line; done
+for word in $list; do
+  case $word in m*) continue ;; esac
+  sessions="$sessions $word"
+done
+for word in $list; do
+  case $word in m*) ;; *) continue ;; esac
+  for file in /proc/[0-9]*/environ; do
+    grep -Fqs "INNERVE_COMMAND=${word#m}" "$file" || continue
+    { read -r line <"${file%environ}stat"; } 2>/dev/null || continue
+    set -- ${line##*) }
+    sessions="$sessions $4"
+  done
+done
 reach() {
   found=
   if [ -r /proc/self/stat ]; then
@@ -53,10 +71,23 @@ signal=KILL; reach
 ) &
 "#;
 
+/// The variable that holds a command's mark.
+pub(super) const MARK: &str = "INNERVE_COMMAND";
 /// How often it is looked whether what was left behind still runs: a number must not be used again while it is listed.
 const SWEEP: Duration = Duration::from_secs(1);
 /// What a pipe takes in one piece or not at all (POSIX: `PIPE_BUF` is 512 at least; Linux has 4096).
 const MAX_LINE: usize = if cfg!(target_os = "linux") { 4_000 } else { 500 };
+
+/// Names a command of this program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Mark(u64);
+
+impl fmt::Display for Mark {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The point at the end keeps it from being the beginning of another.
+        write!(formatter, "{}.{}.", std::process::id(), self.0)
+    }
+}
 
 /// Knows which sessions run, and keeps the shell informed that ends them.
 #[derive(Default)]
@@ -65,17 +96,31 @@ pub(super) struct Watchdog(Mutex<State>);
 #[derive(Default)]
 struct State {
     sessions: BTreeSet<u32>,
+    /// The commands that are about to begin.
+    beginning: BTreeSet<Mark>,
+    /// The mark that was given last.
+    last: u64,
     /// The pipe to the shell; `None` before there was anything to tell.
     pipe: Option<PipeWriter>,
 }
 
 impl Watchdog {
-    /// A command runs in the session with this number.
-    pub(super) fn add(&self, session: u32) {
+    /// A command is about to begin, and must have this in its environment: until it has begun, nobody knows its session.
+    pub(super) fn begin(&self) -> Mark {
         let mut state = self.state();
-        if state.sessions.insert(session) {
-            state.tell();
-        }
+        state.last += 1;
+        let mark = Mark(state.last);
+        state.beginning.insert(mark);
+        state.tell();
+        mark
+    }
+
+    /// The command of this mark runs in the session with this number, or could not begin.
+    pub(super) fn began(&self, mark: Mark, session: Option<u32>) {
+        let mut state = self.state();
+        state.beginning.remove(&mark);
+        state.sessions.extend(session);
+        state.tell();
     }
 
     /// Nothing of this session runs any more, or what does is forced to end.
@@ -116,8 +161,8 @@ impl State {
     /// Tells the list; a shell that is gone is replaced once.
     fn tell(&mut self) {
         let mut line = String::new();
-        for session in &self.sessions {
-            let word = format!("{session} ");
+        let marks = self.beginning.iter().map(|mark| format!("m{mark} "));
+        for word in marks.chain(self.sessions.iter().map(|session| format!("{session} "))) {
             if line.len() + word.len() < MAX_LINE {
                 line.push_str(&word);
             }

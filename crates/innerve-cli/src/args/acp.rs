@@ -19,9 +19,5 @@ pub(crate) struct AcpArguments {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct EditorTerminalArguments {
     /// The socket of the agent that has the command.
-    #[cfg_attr(
-        not(all(feature = "acp", unix)),
-        expect(dead_code, reason = "without the agent for editors there is no terminal")
-    )]
     pub(crate) socket: PathBuf,
 }

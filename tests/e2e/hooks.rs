@@ -190,6 +190,20 @@ fn noting(world: &World) -> String {
 }
 
 #[test]
+fn the_time_of_a_call_is_that_of_its_tool_and_not_of_what_came_before() {
+    let world = World::new();
+    let settings = settings("PreToolUse", &[command("sleep 3", 60.0)]);
+    let model = world.model(Wire::Anthropic, [reply().bash("sleep 0.2"), reply().text("Done.")]);
+    let run = world.innerve(["run", "go", "--allow", "Bash", "--output", "stream-json"]);
+    let ended = run.args(["--settings", &settings]).model(&model).run();
+    ended.exits(0);
+    let told = ended.stdout();
+    let told = told.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let times: Vec<u64> = told.filter_map(|line| line["elapsed_ms"].as_u64()).collect();
+    assert!(times.len() == 1 && (200..3_000).contains(&times[0]), "{times:?}");
+}
+
+#[test]
 fn hooks_of_a_session_are_told_its_events_in_order_with_the_documented_fields() {
     let world = World::new();
     let settings = noting(&world);

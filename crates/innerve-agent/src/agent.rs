@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 use futures_util::{FutureExt as _, Stream};
-use innerve_pipeline::HookEventName;
+use innerve_pipeline::{HookEventName, PolicySource};
 use innerve_protocol::{ContentBlock, Message, SharedMessage};
 use innerve_tool::CancellationToken;
 use innerve_tool::port::{SubagentSpawner, ToolCatalog};
@@ -209,6 +209,7 @@ fn assemble(parent: Parent) -> Arc<PoolCatalog> {
         tasks: Arc::clone(&env.tasks),
         task_list: ToldList::of(&env),
         catalog: Arc::clone(&catalog) as Arc<dyn ToolCatalog>,
+        policy: Some(Arc::clone(&env.policy) as Arc<dyn PolicySource>),
     };
     catalog.begin(env.tools.tools(&seat));
     catalog

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicUsize;
 
 use innerve_model::Model;
 use innerve_permission::PermissionMode;
-use innerve_pipeline::{Denials, Pipeline};
+use innerve_pipeline::{Denials, Pipeline, PolicySource};
 use innerve_protocol::{AgentId, SessionId};
 use innerve_tool::port::{SubagentSpawner, TaskListStore, TaskRegistry, ToolCatalog, Worktrees};
 use innerve_tool::{BoxFuture, CancellationToken, ToolSources};
@@ -54,6 +54,8 @@ pub struct Seat {
     pub task_list: Option<Arc<dyn TaskListStore>>,
     /// The agent's tools, for a search among them.
     pub catalog: Arc<dyn ToolCatalog>,
+    /// What its calls are judged by; `None` outside of any conversation.
+    pub policy: Option<Arc<dyn PolicySource>>,
 }
 
 impl fmt::Debug for Seat {

@@ -19,6 +19,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use hidden::HiddenPlaces;
 use innerve_tool::port::ProcessRequest;
 use serde::{Deserialize, Serialize};
 
@@ -152,6 +153,7 @@ impl Mechanism {
         request: ProcessRequest,
     ) -> io::Result<ProcessRequest> {
         let ProcessRequest { program, args: own, cwd, mut env, env_remove, tool_use } = request;
+        HiddenPlaces::new(&profile.deny_read, &profile.allow_read).let_run_in(&cwd)?;
         let program =
             program.into_os_string().into_string().map_err(|_| not_text("the program"))?;
         let (wrapper, mut args) = match self {

@@ -47,7 +47,7 @@ use crate::trace::Trace;
 use approval::Fatal;
 pub(crate) use reload::Reload;
 pub(crate) use servers::PATIENCE;
-use tools::{BuiltinTools, Processes, Reading};
+use tools::{BuiltinTools, Confining, Processes, Reading};
 
 /// A directory with all that holds in it.
 pub(crate) struct Workplace {
@@ -378,10 +378,11 @@ impl Workplace {
         policy: Arc<dyn PolicySource>,
     ) -> BuiltinTools {
         let scratch = self.sandbox.as_ref().and_then(|_| sandbox::Prepared::scratch(&self.state));
-        let confinement = self
-            .sandbox
-            .as_ref()
-            .map(|sandbox| sandbox.confinement(Arc::clone(&policy), &self.disk));
+        let confinement = self.sandbox.clone().map(|sandbox| {
+            let disk = Arc::clone(&self.disk);
+            let main = sandbox.confinement(Arc::clone(&policy), &disk);
+            Confining { main, of: Box::new(move |policy| sandbox.confinement(policy, &disk)) }
+        });
         let hidden = Some(hidden::by_rules(policy, &self.disk));
         BuiltinTools::new(results, reading, Arc::clone(&self.files), hidden)
             .with_processes(Arc::clone(&self.processes))

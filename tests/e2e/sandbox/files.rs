@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
-use innerve_tests::World;
+use innerve_tests::{Wire, World, reply};
 use serde_json::{Value, json};
 
 use super::{has_bubblewrap, mechanisms, run, sandbox, write};
@@ -336,5 +336,44 @@ fn a_link_that_a_command_leaves_opens_nothing_to_the_next() {
         assert!(told.contains("ran") && !told.contains("the secret"), "{told}");
         let read = std::fs::read_to_string(precious.join("file")).unwrap();
         assert_eq!(read, "before", "bubblewrap {bubblewrap}: {told}");
+    }
+}
+
+#[test]
+fn a_sub_agent_works_in_its_worktree_and_rules_hold_where_it_is() {
+    for bubblewrap in mechanisms() {
+        let world = World::new().file("a.txt", "alpha\n").file("b.secret", "the secret");
+        for arguments in [&["init", "-q"][..], &["add", "."], &["commit", "-q", "-m", "first"]] {
+            let mut git = std::process::Command::new("git");
+            git.args(["-c", "user.name=a", "-c", "user.email=a@example.com"]).args(arguments);
+            assert!(git.current_dir(world.root().join("work")).status().unwrap().success());
+        }
+        let path = world.root().join("scripts/script.sh");
+        write(&path, "echo beta > a.txt; cat b.secret; pwd; cat a.txt");
+        let command = format!("bash {}", path.display());
+        let model = world.model_by(Wire::Anthropic, move |seen| {
+            let is_child = seen.messages[0].plain_text().starts_with("child");
+            let input = json!({
+                "description": "a part", "prompt": "child task", "isolation": "worktree",
+            });
+            match (is_child, seen.results().is_empty()) {
+                (true, true) => reply().bash(&command),
+                (true, false) => reply().text("The child is done."),
+                (false, true) => reply().uses("Agent", input),
+                (false, false) => reply().text("Done."),
+            }
+        });
+        let deny = json!({ "deny": ["Read(./b.secret)"], "allow": ["Bash(*)"] });
+        let settings = with_rules(bubblewrap, &json!({}), &deny);
+        let run = world.innerve(["run", "go", "--settings", &settings]);
+        run.model(&model).run().exits(0);
+        let seen = model.seen();
+        let told = seen.iter().find_map(|seen| {
+            seen.result_texts().into_iter().find(|text| text.contains("worktrees"))
+        });
+        let told = told.unwrap_or_else(|| panic!("the child has not run: {seen:?}"));
+        assert!(told.contains("beta"), "bubblewrap {bubblewrap}: {told}");
+        assert!(!told.contains("the secret"), "bubblewrap {bubblewrap}: {told}");
+        assert_eq!(world.read("a.txt"), "alpha\n");
     }
 }

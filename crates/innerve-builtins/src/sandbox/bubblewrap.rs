@@ -33,9 +33,6 @@ pub(super) fn arguments(profile: &SandboxProfile, cwd: &Path) -> io::Result<Vec<
         args.push("--unshare-net".to_owned());
     }
     let hidden = HiddenPlaces::new(&profile.deny_read, &profile.allow_read);
-    if hidden.has(root) {
-        return Err(io::Error::other("the root directory is hidden, so that nothing can run"));
-    }
     let mut last = Vec::new();
     for (path, mount) in mounts(profile, &hidden) {
         let name = path.to_str().ok_or_else(|| unnameable(&path))?.to_owned();

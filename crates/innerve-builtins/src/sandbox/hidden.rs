@@ -1,5 +1,6 @@
 //! What a profile hides: the deepest word about a path counts.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::paths::real;
@@ -16,12 +17,27 @@ impl HiddenPlaces {
         kept: impl IntoIterator<Item = &'a PathBuf>,
     ) -> Self {
         let all = |paths: &mut dyn Iterator<Item = &'a PathBuf>| {
-            let mut paths: Vec<PathBuf> = paths.map(|path| real(path)).collect();
+            let mut paths: Vec<PathBuf> =
+                paths.map(|path| real(path)).filter(|path| !is_device(path)).collect();
             paths.sort_unstable();
             paths.dedup();
             paths
         };
         Self { hidden: all(&mut hidden.into_iter()), kept: all(&mut kept.into_iter()) }
+    }
+
+    /// Whether a program can run in this directory at all.
+    pub(super) fn let_run_in(&self, cwd: &Path) -> io::Result<()> {
+        let cwd = real(cwd);
+        if self.has(Path::new("/")) {
+            return Err(io::Error::other("the root directory is hidden, so that nothing can run"));
+        }
+        if cwd.parent().is_some_and(|parent| self.has(parent)) && self.has(&cwd) {
+            let what =
+                format!("the working directory `{}` lies in one that is hidden", cwd.display());
+            return Err(io::Error::other(what));
+        }
+        Ok(())
     }
 
     pub(super) fn hidden(&self) -> &[PathBuf] {
@@ -53,6 +69,20 @@ impl HiddenPlaces {
     }
 }
 
+/// A device such as `/dev/null` holds nothing, whatever link leads to it.
+fn is_device(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt as _;
+        path.metadata().is_ok_and(|meta| meta.file_type().is_char_device())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
+}
+
 fn is_above_any(directory: &Path, places: &[PathBuf]) -> bool {
     places.iter().any(|place| place != directory && place.starts_with(directory))
 }
@@ -75,5 +105,17 @@ mod tests {
         }
         assert!(places.any_in(Path::new("/nowhere")) && !places.any_in(Path::new("/nowhere/both")));
         assert!(places.any_kept_in(Path::new("/nowhere/h")));
+    }
+
+    #[test]
+    fn nothing_runs_where_nothing_is_and_devices_hold_nothing() {
+        let let_run_in = |hidden: &str, cwd: &str| {
+            HiddenPlaces::new(&[PathBuf::from(hidden)], &[]).let_run_in(Path::new(cwd)).is_ok()
+        };
+        assert!(!let_run_in("/", "/nowhere/a"));
+        assert!(!let_run_in("/nowhere", "/nowhere/a"));
+        assert!(let_run_in("/nowhere/a", "/nowhere/a") && let_run_in("/nowhere/b", "/nowhere/a"));
+        let devices = [PathBuf::from("/dev/null")];
+        assert!(HiddenPlaces::new(&devices, &[]).hidden().is_empty());
     }
 }

@@ -12,6 +12,7 @@ use innerve_builtins::tool_search::ToolSearchTool;
 use innerve_builtins::worktree::GitWorktrees;
 use innerve_builtins::{FileAccess, Hidden, Host, builtins};
 use innerve_mcp::Servers;
+use innerve_pipeline::PolicySource;
 use innerve_tool::port::{
     AgentType, CatalogEntry, ChangeJournal, FileLedger, FileSystem, ProcessRunner, SmallModel,
     SubagentError, SubagentOutcome, SubagentRequest, SubagentSpawner, TaskRegistry, ToolCatalog,
@@ -44,6 +45,24 @@ pub(super) fn of_this_machine() -> Processes {
     Arc::new(|| Arc::new(HostProcesses::new()))
 }
 
+/// The sandbox around commands: that of the main conversation, and what makes one for an agent with another policy.
+pub(super) struct Confining {
+    pub(super) main: Arc<dyn Confinement>,
+    pub(super) of: Box<ConfinementOf>,
+}
+
+type ConfinementOf = dyn Fn(Arc<dyn PolicySource>) -> Arc<dyn Confinement> + Send + Sync;
+
+impl Confining {
+    /// The sandbox of the agent in this seat.
+    fn of(&self, seat: &Seat) -> Arc<dyn Confinement> {
+        match (&seat.agent_id, &seat.policy) {
+            (Some(_), Some(policy)) => (self.of)(Arc::clone(policy)),
+            (None, _) | (_, None) => Arc::clone(&self.main),
+        }
+    }
+}
+
 /// Builds the built-in tools.
 pub(super) struct BuiltinTools {
     results: PathBuf,
@@ -55,7 +74,7 @@ pub(super) struct BuiltinTools {
     ledger: Arc<MemoryLedger>,
     small_model: Option<Arc<dyn SmallModel>>,
     searcher: Option<Arc<dyn WebSearcher>>,
-    confinement: Option<Arc<dyn Confinement>>,
+    confinement: Option<Confining>,
     /// Where the shell's own files are made, if not in the usual place.
     scratch: Option<PathBuf>,
     servers: Option<Arc<Servers>>,
@@ -101,7 +120,7 @@ impl BuiltinTools {
     /// Runs commands in a sandbox.
     pub(super) fn with_confinement(
         mut self,
-        confinement: Option<Arc<dyn Confinement>>,
+        confinement: Option<Confining>,
         scratch: Option<PathBuf>,
     ) -> Self {
         self.scratch = scratch.filter(|_| confinement.is_some());
@@ -149,7 +168,7 @@ impl BuiltinTools {
         let spawner = Arc::new(NoAgents);
         let tasks = Arc::clone(tasks) as Arc<dyn TaskRegistry>;
         let catalog = Arc::new(NoCatalog);
-        Seat { agent_id: None, depth: 0, spawner, tasks, task_list: None, catalog }
+        Seat { agent_id: None, depth: 0, spawner, tasks, task_list: None, catalog, policy: None }
     }
 }
 
@@ -175,7 +194,7 @@ impl ToolFactory for BuiltinTools {
             stale_edits: StaleEdits::Refuse,
             small_model: self.small_model.clone(),
             searcher: self.searcher.clone(),
-            confinement: self.confinement.clone(),
+            confinement: self.confinement.as_ref().map(|confining| confining.of(seat)),
         };
         // The names and schemas of the built-in tools are fixed, and a test builds them.
         let mut builtins = builtins(&host).unwrap_or_default();

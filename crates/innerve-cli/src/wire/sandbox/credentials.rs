@@ -165,10 +165,10 @@ fn read<'a>(
     warnings: &mut Vec<String>,
 ) -> Option<(&'a str, Mode)> {
     let named = entry.get(key).and_then(Value::as_str).or_else(|| entry.as_str());
-    let named = named.filter(|name| {
-        let is_variable = key == "name";
-        !name.trim().is_empty() && !name.contains('\0') && !(is_variable && name.contains('='))
-    });
+    let is_unusable = |name: &str| {
+        name.trim().is_empty() || name.contains('\0') || key == "name" && name.contains('=')
+    };
+    let named = named.filter(|name| !is_unusable(name));
     let file = place(layer);
     let Some(named) = named else {
         warnings.push(format!(

@@ -330,16 +330,15 @@ mod tests {
             let paths = Paths::of(&layers, Path::new("/home/u"));
             assert_eq!((paths.disabled, paths.warnings.len()), (disabled, warned), "{layers:?}");
         };
-        use RuleSource::{Cli, Local, Policy, Project, User};
         check(&[], false, 0);
-        check(&[(User, json!(true))], true, 0);
-        check(&[(Cli, json!(true))], true, 0);
-        check(&[(Policy, json!(true))], true, 0);
-        check(&[(Project, json!(true))], false, 1);
-        check(&[(Local, json!("yes"))], false, 1);
-        check(&[(User, json!("yes"))], false, 1);
-        check(&[(User, json!(true)), (Policy, json!(false))], false, 0);
-        check(&[(User, json!(null)), (Project, json!(false))], false, 0);
+        check(&[(RuleSource::User, json!(true))], true, 0);
+        check(&[(RuleSource::Cli, json!(true))], true, 0);
+        check(&[(RuleSource::Policy, json!(true))], true, 0);
+        check(&[(RuleSource::Project, json!(true))], false, 1);
+        check(&[(RuleSource::Local, json!("yes"))], false, 1);
+        check(&[(RuleSource::User, json!("yes"))], false, 1);
+        check(&[(RuleSource::User, json!(true)), (RuleSource::Policy, json!(false))], false, 0);
+        check(&[(RuleSource::User, json!(null)), (RuleSource::Project, json!(false))], false, 0);
     }
 
     #[test]

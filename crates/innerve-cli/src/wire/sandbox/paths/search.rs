@@ -9,6 +9,8 @@ use innerve_permission::PathPatterns;
 
 /// Entries that one look goes through, at most.
 const MAX_ENTRIES: usize = 300_000;
+/// Of these so many behind links that lead outside: a link to everything must not use up what the rest needs.
+const MAX_ELSEWHERE: usize = 30_000;
 /// Matches that one look tells of, at most.
 const MAX_MATCHES: usize = 20_000;
 /// How long one look takes, at most.
@@ -74,14 +76,20 @@ impl Search {
         let mut kept = HashMap::with_capacity(known.len());
         let mut found = Found { matches: Vec::new(), is_complete: true };
         let mut open: VecDeque<PathBuf> = self.patterns.starts().iter().cloned().collect();
+        let mut elsewhere = VecDeque::new();
         let mut followed = HashSet::new();
-        let mut entries = 0;
-        // Level by level, so that what is cut off is what lies deepest.
-        while let Some(directory) = open.pop_front() {
-            if entries > MAX_ENTRIES
-                || found.matches.len() > MAX_MATCHES
-                || begun.elapsed() > MAX_TIME
-            {
+        let (mut entries, mut most) = (0, MAX_ENTRIES);
+        loop {
+            // Level by level, so that what is cut off is what lies deepest; and what lies outside comes last.
+            let Some(directory) = open.pop_front() else {
+                if elsewhere.is_empty() {
+                    break;
+                }
+                open.append(&mut elsewhere);
+                most = most.min(entries + MAX_ELSEWHERE);
+                continue;
+            };
+            if entries > most || found.matches.len() > MAX_MATCHES || begun.elapsed() > MAX_TIME {
                 found.is_complete = false;
                 break;
             }
@@ -92,7 +100,7 @@ impl Search {
             open.extend(listing.directories.iter().cloned());
             for (link, real) in &listing.elsewhere {
                 if followed.insert(real.clone()) {
-                    open.push_back(link.clone());
+                    elsewhere.push_back(link.clone());
                 }
             }
             kept.insert(directory, listing);
@@ -280,6 +288,16 @@ mod tests {
         // Whoever takes the link away does not uncover the file.
         fs::remove_file(work.join(".env")).unwrap();
         check(&mut search, &work, &[&target, "link/deep/.env"]);
+    }
+
+    #[test]
+    fn a_link_to_everything_uses_up_nothing_that_the_rest_needs() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        write(&root.join("a/b/c/d/e/f/g/.env"));
+        symlink("/", root.join("everything")).unwrap();
+        let found = search(&root, &["Read(.env)"]).look();
+        assert!(found.matches.contains(&root.join("a/b/c/d/e/f/g/.env")), "{found:?}");
     }
 
     #[test]

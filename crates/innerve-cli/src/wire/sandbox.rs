@@ -4,6 +4,7 @@ mod credentials;
 mod injection;
 mod network;
 mod paths;
+mod sockets;
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What commands in the sandbox reach: hosts, a person's own proxies, and sockets of services.
+//! What commands in the sandbox reach: hosts, a person's own proxies, and services.
 
 use std::path::{Path, PathBuf};
 
@@ -7,18 +7,9 @@ use innerve_permission::{Layer, NetworkPolicy, Ruleset};
 use serde_json::Value;
 
 use super::injection::Injection;
-use super::{flags, is_of_project};
+use super::is_of_project;
+use super::sockets::Sockets;
 
-/// Sockets of services that would do outside what a command asks them to.
-const SERVICES: &[&str] = &[
-    "/run/containerd",
-    "/run/dbus",
-    "/run/docker.sock",
-    "/run/podman",
-    "/run/snapd.socket",
-    "/run/systemd/private",
-    "/run/user",
-];
 /// Settings that are known and do nothing here; what they would do.
 const UNSUPPORTED: &[(&str, &str)] = &[(
     "/sandbox/enableWeakerNestedSandbox",
@@ -33,15 +24,9 @@ pub(super) struct Reach {
     http_proxy: Option<u16>,
     socks_proxy: Option<u16>,
     sockets: Sockets,
+    home: PathBuf,
     proxies: Proxies,
     injection: Option<Injection>,
-}
-
-/// The services that commands may talk to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Sockets {
-    All,
-    These(Vec<PathBuf>),
 }
 
 impl Reach {
@@ -53,20 +38,23 @@ impl Reach {
         state: &Path,
     ) -> (Self, Vec<String>) {
         let mut warnings = Vec::new();
+        let mut ordered = layers.to_vec();
+        ordered.sort_by_key(|layer| layer.source);
         for (pointer, why) in UNSUPPORTED {
             let values = layers.iter().filter_map(|layer| layer.value.pointer(pointer));
             if values.into_iter().any(|value| !matches!(value, Value::Null | Value::Bool(false))) {
                 warnings.push(format!("`{}` is not supported: {why}", setting(pointer)));
             }
         }
-        let mut port = |pointer| own_port(layers, pointer, &mut warnings);
+        let mut port = |pointer| own_port(&ordered, pointer, &mut warnings);
         let http_proxy = port("/sandbox/network/httpProxyPort");
         let socks_proxy = port("/sandbox/network/socksProxyPort");
         let reach = Self {
             policy,
             http_proxy,
             socks_proxy,
-            sockets: Sockets::of(layers, home),
+            sockets: Sockets::of(&ordered, home),
+            home: home.to_owned(),
             proxies: Proxies::new(state.join("network")),
             injection: None,
         };
@@ -125,7 +113,7 @@ impl Reach {
         profile: &mut SandboxProfile,
         rules: &Ruleset,
     ) -> std::io::Result<Option<Proxy>> {
-        self.sockets.apply(&mut profile.deny_read, &mut profile.allow_read);
+        self.sockets.apply(profile, &self.home);
         // The ways of other commands.
         profile.deny_read.push(self.proxies.folder()?.to_owned());
         let egress = self.egress(rules);
@@ -139,45 +127,13 @@ impl Reach {
 
     /// Puts into a profile what a command without a network reaches.
     pub(super) fn withhold(&self, profile: &mut SandboxProfile) {
-        self.sockets.apply(&mut profile.deny_read, &mut profile.allow_read);
+        self.sockets.apply(profile, &self.home);
     }
 }
 
-impl Sockets {
-    fn of(layers: &[Layer], home: &Path) -> Self {
-        let loosening = || layers.iter().filter(|layer| layer.trusted || !is_of_project(layer));
-        let all = "/sandbox/network/allowAllUnixSockets";
-        // The highest layer that says it and may.
-        let said = loosening().find_map(|layer| layer.value.pointer(all)?.as_bool());
-        if said == Some(true) {
-            return Self::All;
-        }
-        let named = flags(layers, "/sandbox/network/allowUnixSockets")
-            .filter(|(layer, _)| layer.trusted || !is_of_project(layer));
-        let paths = named.map(|(layer, entry)| match entry.strip_prefix("~/") {
-            Some(rest) => home.join(rest),
-            None => layer.root.join(entry),
-        });
-        Self::These(paths.map(|path| path.canonicalize().unwrap_or(path)).collect())
-    }
-
-    /// Hides the services that are not allowed, and leaves open in them what is.
-    fn apply(&self, deny_read: &mut Vec<PathBuf>, allow_read: &mut Vec<PathBuf>) {
-        let Self::These(allowed) = self else { return };
-        let agent = std::env::var_os("SSH_AUTH_SOCK").map(PathBuf::from);
-        let services = SERVICES.iter().map(PathBuf::from).chain(agent);
-        let is_open = |service: &PathBuf| {
-            let real = service.canonicalize().unwrap_or_else(|_| service.clone());
-            allow_read.contains(service) || allowed.iter().any(|path| real.starts_with(path))
-        };
-        deny_read.extend(services.filter(|service| !is_open(service)));
-        allow_read.extend(allowed.iter().cloned());
-    }
-}
-
-/// The port of a person's own proxy; a project's files name none before they are trusted.
-fn own_port(layers: &[Layer], pointer: &str, warnings: &mut Vec<String>) -> Option<u16> {
-    let mut said = layers
+/// The port of a person's own proxy, as the highest layer says; a project's files name none before they are trusted.
+fn own_port(ordered: &[Layer], pointer: &str, warnings: &mut Vec<String>) -> Option<u16> {
+    let mut said = ordered
         .iter()
         .filter(|layer| layer.trusted || !is_of_project(layer))
         .filter_map(|layer| layer.value.pointer(pointer))

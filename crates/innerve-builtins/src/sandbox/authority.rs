@@ -30,7 +30,7 @@ const TRUSTED: &[&str] = &[
     "/etc/ssl/cert.pem",
 ];
 /// Variables by which programs find the certificates that they trust: of OpenSSL, curl, Python's requests and pip, git,
-/// cargo, the AWS tools, Deno and Node; for the last one it is an addition.
+/// cargo, the AWS tools, Deno, npm and Node; for the last one it is an addition.
 const VARIABLES: &[&str] = &[
     "SSL_CERT_FILE",
     "CURL_CA_BUNDLE",
@@ -40,6 +40,7 @@ const VARIABLES: &[&str] = &[
     "CARGO_HTTP_CAINFO",
     "AWS_CA_BUNDLE",
     "DENO_CERT",
+    "NPM_CONFIG_CAFILE",
     "NODE_EXTRA_CA_CERTS",
 ];
 

@@ -319,6 +319,33 @@ fn a_command_in_a_sandbox_is_shown_and_held() {
 }
 
 #[test]
+fn calls_side_by_side_and_those_of_a_sub_agent_each_have_their_own_terminal() {
+    let task = json!({ "description": "a side task", "prompt": "Go.", "subagent_type": "general-purpose" });
+    let Some((world, model)) = world_of([
+        reply().bash("echo one").bash("echo two"),
+        reply().uses("Agent", task),
+        reply().bash("echo three"),
+        reply().text("The side task is done."),
+        reply().text("Done."),
+    ]) else {
+        return;
+    };
+    let mut editor = Editor::open(&world, &model, Does::Runs);
+    editor.work();
+    editor.until("all terminals back", |editor| editor.count("terminal/release") == 3);
+    // A call is told of by its command, and shows the terminal in which that ran.
+    let updates = editor.updates();
+    for word in ["one", "two", "three"] {
+        let title = format!("`echo {word}`");
+        let call = updates.iter().find(|update| update["title"] == title.as_str()).unwrap();
+        let of_call = updates.iter().filter(|update| update["toolCallId"] == call["toolCallId"]);
+        let mut shown = of_call.filter_map(|update| update["content"][0]["terminalId"].as_str());
+        assert_eq!(editor.terminals[shown.next().unwrap()].text(), format!("{word}\n"));
+    }
+    editor.close(&world);
+}
+
+#[test]
 fn the_counts_of_a_flood_are_exact_whether_the_terminal_reads_or_not() {
     for does in [Does::Runs, Does::NeverReads] {
         let Some((world, model)) = world(&["seq 1 500000"]) else { return };

@@ -244,7 +244,15 @@ mod tests {
             pointers(&crates.join(name).join("src"), &mut read);
         }
         assert!(read.len() > 10, "{read:?}");
-        let unknown: Vec<_> = read.iter().filter(|key| !all().any(|known| known == *key)).collect();
+        // Anything may stand under a key of which not all is known.
+        let is_known = |key: &str| {
+            let open = |known: &str| {
+                !is_closed(known)
+                    && key.strip_prefix(known).is_some_and(|rest| rest.starts_with('.'))
+            };
+            all().any(|known| known == key || open(known))
+        };
+        let unknown: Vec<_> = read.iter().filter(|key| !is_known(key)).collect();
         assert!(unknown.is_empty(), "{unknown:?}");
     }
 }

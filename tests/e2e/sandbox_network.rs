@@ -385,6 +385,11 @@ fn services_are_hidden_until_settings_name_them() {
     let socket = world.root().join("agent.sock");
     let listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
     let path = socket.to_str().unwrap();
+    // Where a terminal outside takes commands.
+    let owner = std::os::unix::fs::MetadataExt::uid(&world.root().metadata().unwrap());
+    let terminal = world.root().join(format!("tmp/tmux-{owner}"));
+    std::fs::create_dir(&terminal).unwrap();
+    let other = std::os::unix::net::UnixListener::bind(terminal.join("default")).unwrap();
     for (network, seen) in [
         (json!({}), false),
         (json!({ "allowUnixSockets": [] }), false),
@@ -394,14 +399,18 @@ fn services_are_hidden_until_settings_name_them() {
         (json!({ "allowAllUnixSockets": true }), true),
     ] {
         let settings = with(network.clone()).to_string();
-        let input = json!({ "command": "[ -S $SSH_AUTH_SOCK ] && echo is there" }).to_string();
+        let input =
+            json!({ "command": "[ -S $SSH_AUTH_SOCK ] && echo is there; ls $TMPDIR/tmux*" })
+                .to_string();
         let ended = world
             .innerve(["call", "Bash", &input, "--settings", &settings, "--allow", "Bash(*)"])
             .env("SSH_AUTH_SOCK", path)
             .run();
         assert_eq!(ended.stdout().contains("is there"), seen, "{network}: {ended}");
+        let all = network["allowAllUnixSockets"] == true;
+        assert_eq!(ended.stdout().contains("default"), all, "{network}: {ended}");
     }
-    drop(listener);
+    drop((listener, other));
 }
 
 #[test]

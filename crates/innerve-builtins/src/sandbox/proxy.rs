@@ -327,5 +327,6 @@ fn listen(_folder: &Path, _gate: Arc<Gate>) -> io::Result<JoinHandle<()>> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests;

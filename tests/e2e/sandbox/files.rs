@@ -377,3 +377,19 @@ fn a_sub_agent_works_in_its_worktree_and_rules_hold_where_it_is() {
         assert_eq!(world.read("a.txt"), "alpha\n");
     }
 }
+
+#[test]
+fn nobody_takes_a_mount_away_and_opens_what_is_beneath_not_even_the_superuser() {
+    for bubblewrap in mechanisms() {
+        let world = World::new().file(".env", "TOKEN=top").file("a.txt", "before");
+        let settings = with_rules(bubblewrap, &json!({}), &json!({ "deny": ["Read(.env)"] }));
+        let told = script(
+            &world,
+            &settings,
+            "umount .env; mount -o remount,rw /; cat .env\nunshare -rm sh -c 'umount .env; cat .env'\n\
+             cat /proc/1/root$PWD/.env; nsenter -t 1 -m cat $PWD/.env\necho after > a.txt; chmod 600 a.txt; echo ran",
+        );
+        assert!(!told.contains("TOKEN") && told.contains("ran"), "bubblewrap {bubblewrap}: {told}");
+        assert_eq!(world.read("a.txt"), "after\n", "bubblewrap {bubblewrap}: {told}");
+    }
+}

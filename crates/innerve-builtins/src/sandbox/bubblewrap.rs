@@ -29,6 +29,7 @@ pub(super) fn arguments(profile: &SandboxProfile, cwd: &Path) -> io::Result<Vec<
             .map(str::to_owned)
             .to_vec();
     args.extend(["--dev", "/dev", "--proc", "/proc"].map(str::to_owned));
+    args.extend(capabilities(is_root()));
     if profile.network != Network::Open {
         args.push("--unshare-net".to_owned());
     }
@@ -72,6 +73,27 @@ pub(super) fn arguments(profile: &SandboxProfile, cwd: &Path) -> io::Result<Vec<
     let cwd = cwd.to_str().ok_or_else(|| not_text("the directory"))?;
     args.extend(["--chdir".to_owned(), cwd.to_owned()]);
     Ok(args)
+}
+
+/// What a command may do beyond its user: nothing. The superuser, whom bubblewrap leaves everything by default, could take
+/// mounts away again; it keeps what works on others' files needs, as in a container, but not the right to open a file by
+/// its number.
+fn capabilities(is_root: bool) -> Vec<String> {
+    let kept: &[&str] =
+        if is_root { &["CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID"] } else { &[] };
+    let mut args = vec!["--cap-drop".to_owned(), "ALL".to_owned()];
+    args.extend(kept.iter().flat_map(|name| ["--cap-add".to_owned(), (*name).to_owned()]));
+    args
+}
+
+fn is_root() -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        Path::new("/proc/self").metadata().is_ok_and(|meta| meta.uid() == 0)
+    }
+    #[cfg(not(unix))]
+    false
 }
 
 /// What is mounted, in this order.
@@ -165,9 +187,10 @@ mod tests {
         };
         let args =
             arguments(&profile, &root).unwrap().join(" ").replace(root.to_str().unwrap(), "R");
+        let args = args.replace(&capabilities(is_root()).join(" "), "--cap-drop ALL");
         assert_eq!(
             args,
-            "--die-with-parent --unshare-pid --unshare-ipc --ro-bind / / --dev /dev --proc /proc --unshare-net \
+            "--die-with-parent --unshare-pid --unshare-ipc --ro-bind / / --dev /dev --proc /proc --cap-drop ALL --unshare-net \
              --ro-bind /dev/null R/secret --bind R/work R/work --bind R/work/.git R/work/.git --tmpfs R/work/.innerve \
              --ro-bind R/work/.git/hooks R/work/.git/hooks --remount-ro R/work/.innerve --chdir R"
         );

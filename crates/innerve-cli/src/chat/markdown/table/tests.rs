@@ -1,3 +1,5 @@
+//! Tables: what is one, what its cells are, and how it is shown on screens of any width.
+
 use std::time::{Duration, Instant};
 
 use super::super::super::screen::width;

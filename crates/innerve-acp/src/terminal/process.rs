@@ -15,8 +15,9 @@ use tokio::time::timeout;
 use super::{Life, Terminal};
 use crate::frame::{self, Frame, MAX_PIECE};
 
-/// How long the relay may take to end a group: it asks for two seconds, then forces.
-const ASKED: Duration = Duration::from_secs(5);
+/// How long the relay may take to end a group: it asks for two seconds, then forces for one. Who cancelled a call does not
+/// wait for much longer.
+const ASKED: Duration = Duration::from_secs(4);
 /// How long the editor may take to end the relay.
 const FORCED: Duration = Duration::from_secs(3);
 /// By what a command counts as killed whose relay is gone: by what ends one that cannot say so any more.

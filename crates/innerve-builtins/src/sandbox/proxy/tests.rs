@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt as _;
 
+#[cfg(feature = "web")]
+use innerve_permission::Host;
 use innerve_permission::HowNamed::{AsAny, ByAddress, ByName, ByPattern};
 use innerve_permission::{Layer, RuleSource, merge};
 use serde_json::{Value, json};
@@ -505,4 +507,29 @@ fn ten_refusals_are_told_and_then_that_there_are_more() {
     assert!(gate.notes()[MAX_TOLD].ends_with("other hosts, too"));
     let long = gate.refuse(&"\u{1b}[2J\u{202e}x".repeat(100), 80, "why");
     assert!(long.chars().count() < 120 && !long.contains(['\u{1b}', '\u{202e}']), "{long}");
+}
+
+#[cfg(feature = "web")]
+proptest::proptest! {
+    /// What is judged is what a client means: no text is one host here and another one to a reader of URLs (WHATWG URL
+    /// standard).
+    #[test]
+    fn a_host_is_the_one_that_urls_name(
+        text in proptest::prop_oneof![
+            "[a-zA-Z0-9.:_-]{1,24}",
+            "[0-9xXa-fA-F.]{1,20}",
+            "\\[[0-9a-fA-F:.%]{2,24}\\]",
+            "[a-z0-9.%@/\\\\#?\\[\\]\\x00 \t\u{ff0e}\u{ad}-]{1,16}",
+        ]
+    ) {
+        let read = |text: &str| Host::parse(text).map(|host| host.to_string());
+        if let Some(host) = read(&text)
+            && let Ok(url) = reqwest::Url::parse(&format!("http://{text}/"))
+        {
+            let named = url.host_str().unwrap_or_default();
+            proptest::prop_assert_eq!(Some(host.clone()), read(named), "{}", text);
+            proptest::prop_assert_eq!(Some(host.clone()), read(&host), "{}", text);
+            proptest::prop_assert!(url.username().is_empty() && url.path() == "/");
+        }
+    }
 }

@@ -25,6 +25,8 @@ const UNSETTLED: Duration = Duration::from_millis(100);
 pub(super) struct Search {
     patterns: PathPatterns,
     known: HashMap<PathBuf, Listing>,
+    /// The matches of the last look: whoever makes so many files that the next one does not come to them uncovers nothing.
+    last: Vec<PathBuf>,
     /// Files that links with a matching name led to: whoever removes the link must not uncover them.
     targets: BTreeSet<PathBuf>,
 }
@@ -60,7 +62,7 @@ struct Stamp {
 
 impl Search {
     pub(super) fn new(patterns: PathPatterns) -> Self {
-        Self { patterns, known: HashMap::new(), targets: BTreeSet::new() }
+        Self { patterns, known: HashMap::new(), last: Vec::new(), targets: BTreeSet::new() }
     }
 
     pub(super) fn patterns(&self) -> &PathPatterns {
@@ -106,6 +108,13 @@ impl Search {
             kept.insert(directory, listing);
         }
         self.known = kept;
+        if !found.is_complete {
+            let is_there = |path: &PathBuf| path.symlink_metadata().is_ok();
+            found.matches.extend(self.last.drain(..).filter(is_there));
+            found.matches.sort_unstable();
+            found.matches.dedup();
+        }
+        self.last.clone_from(&found.matches);
         found.matches.extend(self.targets.iter().cloned());
         found
     }
@@ -298,6 +307,22 @@ mod tests {
         symlink("/", root.join("everything")).unwrap();
         let found = search(&root, &["Read(.env)"]).look();
         assert!(found.matches.contains(&root.join("a/b/c/d/e/f/g/.env")), "{found:?}");
+    }
+
+    #[test]
+    fn what_was_found_once_is_not_lost_behind_a_flood_of_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        write(&root.join("a/b/c/.env"));
+        let mut search = search(&root, &["Read(.env)", "Read(*.pem)"]);
+        check(&mut search, &root, &["a/b/c/.env"]);
+        for index in 0..=MAX_MATCHES {
+            write(&root.join(format!("{index}.pem")));
+        }
+        let found = search.look();
+        assert!(!found.is_complete && found.matches.contains(&root.join("a/b/c/.env")));
+        fs::remove_dir_all(root.join("a")).unwrap();
+        assert!(!search.look().matches.contains(&root.join("a/b/c/.env")));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 mod host;
 
-use std::net::IpAddr;
+use core::net::IpAddr;
 
 use crate::{Behavior, RuleSource, Ruleset};
 pub use host::{Host, HostPattern};

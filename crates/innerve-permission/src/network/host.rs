@@ -1,7 +1,7 @@
 //! Hosts in the one form in which they are compared, and patterns of them.
 
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::HowNamed;
 use crate::rule::DomainPattern;

@@ -1,3 +1,5 @@
+//! Which hosts are reached, by tables.
+
 use super::*;
 use crate::{Layer, Origin, Rule, merge};
 use serde_json::{Value, json};

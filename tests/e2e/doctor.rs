@@ -142,6 +142,21 @@ fn servers_of_tools_are_started_and_the_sandbox_is_named() {
 }
 
 #[test]
+fn what_is_kept_from_commands_in_the_sandbox_is_told() {
+    let world = World::new();
+    let settings = r#"{
+        "sandbox": {"enabled": true, "credentials": {"envVars": [{"name": "A", "mode": "deny"}]}},
+        "permissions": {"deny": ["Read(./.env)", "Read(*.pem)", "Edit(./dir/**)"]}
+    }"#;
+    let ended = world.innerve(["doctor", "--json", "--offline", "--settings", settings]).run();
+    let (state, _) = finding(
+        &ended,
+        "kept from them besides: places hidden: 1 by name, 1 by pattern; places unchangeable: 1 by name; credentials hidden: 1",
+    );
+    assert_eq!(state, "fine");
+}
+
+#[test]
 fn completions_name_every_verb_and_shells_can_read_them() {
     let world = World::new();
     let script = world.innerve(["completions", "bash"]).run();

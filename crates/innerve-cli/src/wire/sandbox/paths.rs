@@ -81,22 +81,22 @@ impl Paths {
         if self.disabled {
             return Some("no file, since sandbox.filesystem.disabled is true".to_owned());
         }
-        let words = |rules: PathScopes, settings: &[PathBuf], verb: &str| {
+        let words = |rules: PathScopes, settings: &[PathBuf], kind: &str| {
             let PathScopes { places, directories, patterns } = rules;
             let places = places.len() + directories.len() + settings.len();
             let patterns: usize = patterns.iter().map(|patterns| patterns.rules().len()).sum();
             match (places, patterns) {
                 (0, 0) => None,
-                (places, 0) => Some(format!("{places} places {verb}")),
-                (0, patterns) => Some(format!("what {patterns} patterns match {verb}")),
+                (places, 0) => Some(format!("{kind}: {places} by name")),
+                (0, patterns) => Some(format!("{kind}: {patterns} by pattern")),
                 (places, patterns) => {
-                    Some(format!("{places} places and what {patterns} patterns match {verb}"))
+                    Some(format!("{kind}: {places} by name, {patterns} by pattern"))
                 }
             }
         };
         let kept = [
-            words(policy.unreadable(), &self.deny_read, "hidden"),
-            words(policy.unchangeable(), &self.deny_write, "unchangeable"),
+            words(policy.unreadable(), &self.deny_read, "places hidden"),
+            words(policy.unchangeable(), &self.deny_write, "places unchangeable"),
         ];
         let kept: Vec<String> = kept.into_iter().flatten().collect();
         (!kept.is_empty()).then(|| kept.join("; "))

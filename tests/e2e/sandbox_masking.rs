@@ -106,7 +106,7 @@ fn a_host_gets_what_the_command_does_not_see() {
         let ended = world
             .innerve(["call", "Bash", &input, "--settings", &settings, "--allow", "Bash(*)"])
             .env("THE_TOKEN", "env-value-9")
-            .env("SSL_CERT_FILE", &certificate.display().to_string())
+            .env("SSL_CERT_FILE", certificate.display().to_string())
             .run();
         format!("{}{}", ended.stdout(), ended.stderr())
     };

@@ -243,7 +243,7 @@ fn a_project_hides_credentials_and_masks_none() {
         let project = json!({ "sandbox": { "credentials": {
             "envVars": [{ "name": "A_TOKEN", "mode": "mask" }, { "name": "B_TOKEN", "mode": "deny" }],
         }}});
-        let world = World::new().file(".innerve/settings.json", &project.to_string());
+        let world = World::new().file(".innerve/settings.json", project.to_string());
         let input = json!({ "command": "echo [$A_TOKEN][$B_TOKEN]" }).to_string();
         let settings = sandbox(bubblewrap, &json!({}));
         let ended = world
@@ -261,7 +261,7 @@ fn files_can_be_left_open_by_the_person_alone_and_the_network_stays_closed() {
     for bubblewrap in mechanisms() {
         let disabled = json!({ "filesystem": { "disabled": true } });
         let project = json!({ "sandbox": disabled });
-        let world = World::new().file(".innerve/settings.json", &project.to_string());
+        let world = World::new().file(".innerve/settings.json", project.to_string());
         let outside = world.root().join("config/outside");
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();

@@ -50,7 +50,7 @@ fn an_answer_without_content_says_so_and_structure_stands_in_for_text() {
 fn i8_structure_is_text_however_deep_it_is() {
     // As deep as a line of a server may be; no JSON of a server gets into a record as such.
     let deep = (0..120).fold(json!([]), |inner, _| json!([inner]));
-    let shown = text(json!({"content": [], "structuredContent": deep.clone()}));
+    let shown = text(json!({"content": [], "structuredContent": deep}));
     assert_eq!(shown, deep.to_string());
 }
 

@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     /// Whether credentials are put in, and the warnings.
-    fn told(source: RuleSource, sandbox: Value, hosts: &[&str]) -> (bool, Vec<String>) {
+    fn told(source: RuleSource, sandbox: &Value, hosts: &[&str]) -> (bool, Vec<String>) {
         let state = tempfile::tempdir().unwrap();
         let masked = Masked {
             placeholder: "innerve-masked-x".to_owned(),
@@ -145,13 +145,17 @@ mod tests {
     #[test]
     fn tls_ends_only_where_the_persons_own_settings_say_so() {
         let on = json!({ "network": { "tlsTerminate": {} } });
-        assert_eq!(told(RuleSource::User, on.clone(), &["a.example"]), (true, Vec::new()));
-        assert_eq!(told(RuleSource::Policy, on.clone(), &["a.example"]), (true, Vec::new()));
+        assert_eq!(told(RuleSource::User, &on, &["a.example"]), (true, Vec::new()));
+        assert_eq!(told(RuleSource::Policy, &on, &["a.example"]), (true, Vec::new()));
         for off in [
-            told(RuleSource::Project, on.clone(), &["a.example"]),
-            told(RuleSource::Local, on, &["a.example"]),
-            told(RuleSource::User, json!({ "network": { "tlsTerminate": false } }), &["a.example"]),
-            told(RuleSource::User, json!({}), &["a.example"]),
+            told(RuleSource::Project, &on, &["a.example"]),
+            told(RuleSource::Local, &on, &["a.example"]),
+            told(
+                RuleSource::User,
+                &json!({ "network": { "tlsTerminate": false } }),
+                &["a.example"],
+            ),
+            told(RuleSource::User, &json!({}), &["a.example"]),
         ] {
             let (is_on, warnings) = off;
             assert!(
@@ -164,16 +168,16 @@ mod tests {
     #[test]
     fn what_reaches_nobody_is_told() {
         let on = json!({ "network": { "tlsTerminate": {} } });
-        let (is_on, warnings) = told(RuleSource::User, on.clone(), &[]);
+        let (is_on, warnings) = told(RuleSource::User, &on, &[]);
         assert!(
             is_on && warnings.len() == 1 && warnings[0].contains("injectHosts"),
             "{warnings:?}"
         );
-        let (_, warnings) = told(RuleSource::User, on, &["https://a.example/"]);
+        let (_, warnings) = told(RuleSource::User, &on, &["https://a.example/"]);
         assert!(warnings.len() == 1 && warnings[0].contains("https://a.example/"), "{warnings:?}");
         let named =
             json!({ "network": { "tlsTerminate": { "caCertPath": "/x", "caKeyPath": "/y" } } });
-        let (is_on, warnings) = told(RuleSource::User, named, &["a.example"]);
+        let (is_on, warnings) = told(RuleSource::User, &named, &["a.example"]);
         assert!(is_on && warnings.len() == 1, "{warnings:?}");
     }
 }

@@ -491,6 +491,28 @@ fn what_is_cancelled_before_its_terminal_is_there_does_not_run() {
 }
 
 #[test]
+fn what_a_tool_runs_for_itself_is_not_shown() {
+    let Some((world, model)) = world_of([
+        reply().uses("EnterWorktree", json!({ "name": "side" })),
+        reply().uses("ExitWorktree", json!({ "action": "remove" })),
+        reply().text("Done."),
+    ]) else {
+        return;
+    };
+    for arguments in [&["init", "-q"][..], &["commit", "-q", "--allow-empty", "-m", "first"]] {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=t", "-c", "user.email=t@example.com"]).args(arguments);
+        assert!(git.current_dir(world.work("")).status().unwrap().success());
+    }
+    let mut editor = Editor::open(&world, &model, Does::Runs);
+    editor.work();
+    let heard = results(&model);
+    assert!(heard[0].contains("worktrees/side"), "{heard:?}");
+    assert_eq!(editor.asked, []);
+    editor.close(&world);
+}
+
+#[test]
 fn an_editor_without_terminals_is_not_asked_for_one() {
     let Some((world, model)) = world(&["echo one"]) else { return };
     let mut editor = Editor::open(&world, &model, Does::HasNone);

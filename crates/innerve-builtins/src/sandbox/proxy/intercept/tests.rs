@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use innerve_permission::{HostPattern, Layer, RuleSource, merge};
+use innerve_permission::{HostPattern, Layer, NetworkPolicy, RuleSource, merge};
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use rustls::{RootCertStore, ServerConfig};
 use serde_json::json;
@@ -80,6 +80,11 @@ struct World {
     trust: ClientConfig,
 }
 
+fn policy(host: &str) -> NetworkPolicy {
+    let settings = json!({ "sandbox": { "network": { "allowedDomains": [host] } } });
+    merge(&[Layer::new(RuleSource::User, "/", settings)]).unwrap().network
+}
+
 /// A proxy that masks a credential for `masked`, in front of a server that it trusts or not.
 async fn world(masked: &str, is_trusted: bool) -> World {
     let folder = tempfile::tempdir().unwrap();
@@ -89,11 +94,9 @@ async fn world(masked: &str, is_trusted: bool) -> World {
     let masking = Masking { credentials: vec![credential], allows_plaintext: false };
     let known = if is_trusted { vec![certificate.clone()] } else { Vec::new() };
     let interception = Arc::new(Interception::trusting(masking, trusting(known)).unwrap());
-    let settings = json!({ "sandbox": { "network": { "allowedDomains": ["localhost"] } } });
-    let policy = merge(&[Layer::new(RuleSource::User, "/", settings)]).unwrap().network;
     let own = interception.authority.certificate().clone();
     let proxies = Proxies::new(folder.path().join("network")).with_interception(interception);
-    let proxy = proxies.start(Egress { policy, ..Egress::default() }).unwrap();
+    let proxy = proxies.start(Egress { policy: policy("localhost"), ..Egress::default() }).unwrap();
     World { proxy, folder, port: address.port(), trust: trusting(vec![own, certificate]) }
 }
 
@@ -200,6 +203,32 @@ async fn what_is_no_tls_is_relayed_as_it_is() {
     drop(stream.read_to_end(&mut answer).await);
     // The server speaks TLS alone, and says so by an alert.
     assert!(!String::from_utf8_lossy(&answer).contains(VALUE));
+}
+
+#[tokio::test]
+async fn without_tls_the_value_goes_out_only_where_that_is_wanted() {
+    for allows_plaintext in [false, true] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let host = format!("localhost:{}", listener.local_addr().unwrap().port());
+        let credential = MaskedCredential::new(
+            PLACEHOLDER.to_owned(),
+            VALUE,
+            vec![HostPattern::parse(&host).unwrap()],
+        );
+        let masking = Masking { credentials: vec![credential], allows_plaintext };
+        let interception = Interception::trusting(masking, trusting(Vec::new())).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let proxies =
+            Proxies::new(folder.path().join("network")).with_interception(Arc::new(interception));
+        let proxy = proxies.start(Egress { policy: policy(&host), ..Egress::default() }).unwrap();
+        let mut stream = UnixStream::connect(proxy.folder().join("socket")).await.unwrap();
+        let asked = format!(
+            "GET http://{host}/ HTTP/1.1\r\nHost: {host}\r\nAuthorization: {PLACEHOLDER}\r\n\r\n"
+        );
+        stream.write_all(asked.as_bytes()).await.unwrap();
+        let (mut server, _) = listener.accept().await.unwrap();
+        assert_eq!(head(&mut server).await.contains(VALUE), allows_plaintext);
+    }
 }
 
 #[tokio::test]

@@ -157,3 +157,61 @@ fn named(patterns: &PathPatterns) -> String {
     let more = if rules.len() > MAX_NAMED { " and others" } else { "" };
     format!("{}{more}", names.join(", "))
 }
+
+#[cfg(test)]
+mod tests {
+    use innerve_permission::{Behavior, Origin, Rule, RuleSource};
+
+    use super::*;
+
+    fn with(policy: &Policy, behavior: Behavior, text: &str) -> Arc<Policy> {
+        let mut policy = policy.clone();
+        let origin = Origin::inline(RuleSource::Session, "/");
+        policy.rules.push(Rule::parse(text, behavior, origin).unwrap());
+        Arc::new(policy)
+    }
+
+    #[test]
+    fn answers_of_the_session_and_changed_rules_count_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        std::fs::write(root.join("a.pem"), "").unwrap();
+        let rules = RulePaths::default();
+        let first = Arc::new(Policy::new(&root, "/nonexistent"));
+        assert_eq!(rules.now(&first), Ok(Places::default()));
+        let denied = with(&first, Behavior::Deny, "Read(*.pem)");
+        assert_eq!(rules.now(&denied).unwrap().deny_read, [root.join("a.pem")]);
+        let kept = with(&denied, Behavior::Deny, "Edit(./a.pem)");
+        let kept = with(&kept, Behavior::Deny, "Edit(./none)");
+        let allowed = with(&kept, Behavior::Allow, "Edit(//data/**)");
+        let places = rules.now(&allowed).unwrap();
+        assert_eq!(places.write, [Path::new("/data")]);
+        assert_eq!(places.deny_write, [root.join("a.pem")], "what is not there is not kept");
+        assert_eq!(rules.now(&first), Ok(Places::default()));
+    }
+
+    #[test]
+    fn many_matches_become_directories_and_never_the_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let policy = with(&Policy::new(&root, "/nonexistent"), Behavior::Deny, "Read(*.pem)");
+        let mut patterns = policy.unreadable().patterns;
+        let patterns = patterns.remove(0);
+        let fold = |names: Vec<String>| {
+            let matches = names.into_iter().map(|name| root.join(name)).collect();
+            let mut notes = Vec::new();
+            let found = Found { matches, is_complete: true };
+            folded(found, &patterns, &mut notes).map(|places| (places, notes.len()))
+        };
+        let few = fold((0..MAX_MATCHES).map(|index| format!("d/{index}.pem")).collect());
+        assert_eq!(few.map(|(places, notes)| (places.len(), notes)), Ok((MAX_MATCHES, 0)));
+        let mut names: Vec<String> =
+            (0..=MAX_MATCHES).map(|index| format!("a/d/{index}.pem")).collect();
+        names.push("top.pem".to_owned());
+        let (places, notes) = fold(names).unwrap();
+        assert_eq!(places, [root.join("a/d"), root.join("top.pem")]);
+        assert_eq!(notes, 1);
+        let everywhere = fold((0..=MAX_MATCHES).map(|index| format!("{index}.pem")).collect());
+        assert!(everywhere.unwrap_err().contains("`Read(*.pem)`"));
+    }
+}

@@ -353,6 +353,44 @@ fn a_task_in_the_background_keeps_its_network_until_it_ends() {
 }
 
 #[test]
+fn what_a_watched_command_was_refused_is_told_with_its_end() {
+    if !has_bubblewrap() {
+        return;
+    }
+    let world = world_with(None);
+    let input = json!({
+        "command": "./get.sh http://evil.example/ > /dev/null; touch over",
+        "description": "the watch"
+    });
+    let model = world.model(
+        Wire::Anthropic,
+        [
+            reply().uses("Monitor", input),
+            reply().bash("until [ -e over ]; do sleep 0.02; done; sleep 0.5"),
+            reply().bash("true"),
+            reply().text("Done."),
+        ],
+    );
+    let settings = with(json!({ "allowedDomains": ["localhost"] })).to_string();
+    world
+        .innerve(["run", "go", "--settings", &settings, "--allow", "Bash(*)"])
+        .model(&model)
+        .run()
+        .exits(0);
+    let told: String = model
+        .seen()
+        .iter()
+        .flat_map(|seen| &seen.messages)
+        .map(|message| format!("{message:?}"))
+        .collect();
+    assert!(
+        told.contains("after 0 lines; the sandbox refused the network: evil.example:80"),
+        "{told}"
+    );
+    world.nobody_is_left();
+}
+
+#[test]
 fn nobody_outlives_a_program_that_is_killed() {
     if !has_bubblewrap() {
         return;

@@ -101,6 +101,11 @@ impl NetworkPolicy {
         self
     }
 
+    /// Whether managed settings alone say what may be reached.
+    pub fn is_managed(&self) -> bool {
+        self.managed_only
+    }
+
     /// Whether no host at all may be reached.
     pub fn is_closed(&self) -> bool {
         self.allowed.is_empty() || self.broken.is_some()

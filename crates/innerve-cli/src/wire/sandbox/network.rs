@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use innerve_builtins::sandbox::{Egress, Network, Proxies, Proxy, SandboxProfile};
-use innerve_permission::{Layer, NetworkPolicy, Ruleset};
+use innerve_permission::{Layer, NetworkPolicy, RuleSource, Ruleset};
 use serde_json::Value;
 
 use super::injection::Injection;
@@ -46,7 +46,8 @@ impl Reach {
                 warnings.push(format!("`{}` is not supported: {why}", setting(pointer)));
             }
         }
-        let mut port = |pointer| own_port(&ordered, pointer, &mut warnings);
+        let managed = policy.is_managed();
+        let mut port = |pointer| own_port(&ordered, managed, pointer, &mut warnings);
         let http_proxy = port("/sandbox/network/httpProxyPort");
         let socks_proxy = port("/sandbox/network/socksProxyPort");
         let reach = Self {
@@ -131,11 +132,18 @@ impl Reach {
     }
 }
 
-/// The port of a person's own proxy, as the highest layer says; a project's files name none before they are trusted.
-fn own_port(ordered: &[Layer], pointer: &str, warnings: &mut Vec<String>) -> Option<u16> {
+/// The port of a person's own proxy, as the highest layer says; a project's files name none before they are trusted, and
+/// nobody but managed settings where those alone say what is reached.
+fn own_port(
+    ordered: &[Layer],
+    managed: bool,
+    pointer: &str,
+    warnings: &mut Vec<String>,
+) -> Option<u16> {
     let mut said = ordered
         .iter()
         .filter(|layer| layer.trusted || !is_of_project(layer))
+        .filter(|layer| !managed || layer.source == RuleSource::Policy)
         .filter_map(|layer| layer.value.pointer(pointer))
         .filter(|value| !value.is_null());
     let value = said.next()?;
@@ -148,4 +156,61 @@ fn own_port(ordered: &[Layer], pointer: &str, warnings: &mut Vec<String>) -> Opt
 
 fn setting(pointer: &str) -> String {
     pointer.trim_start_matches('/').replace('/', ".")
+}
+
+#[cfg(test)]
+mod tests {
+    use innerve_permission::merge;
+    use serde_json::json;
+
+    use super::*;
+
+    /// What these layers reach, in words, and the warnings.
+    fn reach(layers: &[(RuleSource, bool, Value)]) -> (Option<String>, Vec<String>) {
+        let layers: Vec<Layer> = layers
+            .iter()
+            .map(|(source, trusted, network)| Layer {
+                trusted: *trusted,
+                ..Layer::new(*source, "/repo", json!({ "sandbox": { "network": network } }))
+            })
+            .collect();
+        let network = merge(&layers).unwrap().network;
+        let state = tempfile::tempdir().unwrap();
+        let (reach, warnings) = Reach::of(&layers, network, Path::new("/home/u"), state.path());
+        let words = reach.words(&Ruleset::default());
+        assert_eq!(words.is_none(), reach.is_closed());
+        (words, warnings)
+    }
+
+    #[test]
+    fn a_proxy_of_ones_own_counts_where_it_may() {
+        let port = json!({ "httpProxyPort": 8080 });
+        let named = Some("what the HTTP proxy at port 8080 lets through".to_owned());
+        assert_eq!(reach(&[(RuleSource::User, true, port.clone())]).0, named);
+        assert_eq!(reach(&[(RuleSource::Project, true, port.clone())]).0, named);
+        assert_eq!(reach(&[(RuleSource::Project, false, port.clone())]).0, None);
+        let higher = (RuleSource::Cli, true, json!({ "httpProxyPort": 8080 }));
+        let lower = (RuleSource::User, true, json!({ "httpProxyPort": 9090 }));
+        assert_eq!(reach(&[lower, higher]).0, named, "the highest layer decides");
+        for managed in [json!(true), json!("yes")] {
+            let only =
+                json!({ "allowManagedDomainsOnly": managed, "allowedDomains": ["a.example"] });
+            let layers = [(RuleSource::Policy, true, only), (RuleSource::User, true, port.clone())];
+            assert_eq!(reach(&layers).0.as_deref(), Some("a.example"));
+        }
+        for broken in [json!(0), json!(65536), json!("8080"), json!(-1), json!(1.5)] {
+            let settings = json!({ "socksProxyPort": broken });
+            let (words, warnings) = reach(&[(RuleSource::User, true, settings)]);
+            assert!(words.is_none() && warnings[0].contains("it is no port"), "{broken}");
+        }
+    }
+
+    #[test]
+    fn what_is_reached_is_told_in_short() {
+        let many: Vec<String> = (0..10).map(|number| format!("{number}.example")).collect();
+        let (words, _) = reach(&[(RuleSource::User, true, json!({ "allowedDomains": many }))]);
+        assert!(words.unwrap().ends_with("7.example, 2 more"));
+        let closed = json!({ "allowedDomains": ["a.example"], "deniedDomains": ["http://x"] });
+        assert_eq!(reach(&[(RuleSource::User, true, closed)]).0, None);
+    }
 }

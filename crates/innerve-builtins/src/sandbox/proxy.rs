@@ -128,8 +128,11 @@ impl Proxies {
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
         let folder = builder.prefix("command-").tempdir_in(self.folder()?)?;
-        let alive = File::create_new(folder.path().join(ALIVE))?;
+        // It has its name when it is locked: before, another program would take it for one that was left.
+        let unnamed = folder.path().join("begun");
+        let alive = File::create_new(&unnamed)?;
         alive.lock()?;
+        fs::rename(unnamed, folder.path().join(ALIVE))?;
         let way = folder.path().join(WAY);
         fs::create_dir(&way)?;
         let gate = Arc::new(Gate {

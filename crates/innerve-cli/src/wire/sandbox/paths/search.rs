@@ -209,7 +209,7 @@ fn is_passed_over(directory: &Path) -> bool {
         || ["/proc", "/sys", "/dev"].iter().any(|place| directory == Path::new(place))
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use std::os::unix::fs::symlink;
 

@@ -11,8 +11,12 @@ use serde_json::{Value, json};
 pub(crate) fn has_bubblewrap() -> bool {
     let tried = std::process::Command::new("bwrap")
         .args(["--ro-bind", "/", "/", "--unshare-net", "true"])
-        .status();
-    tried.is_ok_and(|status| status.success())
+        .output();
+    let works = tried.as_ref().is_ok_and(|output| output.status.success());
+    if !works {
+        println!("skipped: bubblewrap does not work here: {tried:?}");
+    }
+    works
 }
 
 /// Settings with a sandbox by bubblewrap, or by Landlock where no `bwrap` is found.

@@ -49,8 +49,7 @@ fn ctrl_c_and_esc_stop_an_answer_and_not_the_conversation() {
         terminal.enters("something else").sees("Something else.");
         gate.open();
         terminal.rests();
-        terminal.types("\u{4}");
-        assert_eq!(terminal.ends(), 0, "{terminal}");
+        terminal.leaves();
     }
 }
 
@@ -109,8 +108,7 @@ fn a_session_looks_like_this_on_wide_and_narrow_screens() {
         insta::with_settings!({ filters => filters, omit_expression => true }, {
             insta::assert_snapshot!(format!("chat_{columns}_columns"), view);
         });
-        terminal.types("\u{4}");
-        assert_eq!(terminal.ends(), 0, "{terminal}");
+        terminal.leaves();
         assert_eq!(world.read("notes.txt"), "one\n2\nthree\n");
     }
 }
@@ -146,8 +144,7 @@ That is all.";
         insta::with_settings!({ omit_expression => true }, {
             insta::assert_snapshot!(format!("tables_{columns}_columns"), view);
         });
-        terminal.types("\u{4}");
-        assert_eq!(terminal.ends(), 0, "{terminal}");
+        terminal.leaves();
     }
 }
 
@@ -177,8 +174,7 @@ fn a_question_waits_for_its_own_answer_and_gives_the_draft_back() {
     assert!(world.has("made"));
     terminal.enters("").sees("You said: later.");
     terminal.rests();
-    terminal.types("\u{4}");
-    assert_eq!(terminal.ends(), 0, "{terminal}");
+    terminal.leaves();
     assert_eq!(model.request(2).last_words(), "y later");
 }
 
@@ -203,8 +199,7 @@ fn what_is_sent_while_an_answer_is_written_is_heard_in_the_same_run() {
     gate.open();
     terminal.sees("Both done.");
     terminal.rests();
-    terminal.types("\u{4}");
-    assert_eq!(terminal.ends(), 0, "{terminal}");
+    terminal.leaves();
     assert!(model.request(1).last_words().contains("and second"));
 }
 
@@ -256,8 +251,7 @@ fn tab_completes_and_a_paste_is_one_text() {
     terminal.shows("all lines", |view| view.contains("  and\n  this\n"));
     terminal.enters("").sees("Seen.");
     terminal.rests();
-    terminal.types("\u{4}");
-    assert_eq!(terminal.ends(), 0, "{terminal}");
+    terminal.leaves();
     assert_eq!(model.request(0).last_words(), "look at @src/main.rs \nand\nthis");
 }
 
@@ -352,8 +346,7 @@ fn earlier_texts_come_back_with_the_up_key_also_the_next_time() {
         }
         terminal.sees(answer);
         terminal.rests();
-        terminal.types("\u{4}");
-        assert_eq!(terminal.ends(), 0, "{terminal}");
+        terminal.leaves();
     }
     assert_eq!(model.request(1).last_words(), "count for me");
 }
@@ -366,19 +359,16 @@ fn an_untrusted_workspace_is_asked_about_once_and_colours_can_be_off() {
     let start = || world.innerve([]).model(&model).env("NO_COLOR", "1").at_terminal();
     let mut terminal = start();
     terminal.sees("Trust it?").enters("n");
-    terminal.sees("> ").types("\u{4}");
-    assert_eq!(terminal.ends(), 0, "{terminal}");
+    terminal.sees("> ").leaves();
     let mut terminal = start();
     terminal.sees("Trust it?").enters("y");
     terminal.sees("> ").enters("make it").sees("Made.");
     terminal.rests();
-    terminal.types("\u{4}");
-    assert_eq!(terminal.ends(), 0, "{terminal}");
+    terminal.leaves();
     let raw = String::from_utf8_lossy(&terminal.raw()).into_owned();
     assert!(!raw.contains("\u{1b}[1m") && !raw.contains("\u{1b}[2m"), "{raw}");
     let mut terminal = start();
-    terminal.sees("> ").types("\u{4}");
-    assert_eq!(terminal.ends(), 0, "{terminal}");
+    terminal.sees("> ").leaves();
     assert!(!terminal.shown().contains("Trust it?"), "{terminal}");
 }
 
@@ -439,8 +429,7 @@ fn calls_side_by_side_are_each_seen_while_they_run_and_come_with_their_own_resul
     let view = terminal.rests();
     assert!(view.contains("● Bash cat one\n  ✓ first\n"), "{view}");
     assert!(view.contains("● Bash cat two\n  ✓ second\n"), "{view}");
-    terminal.types("\u{4}");
-    assert_eq!(terminal.ends(), 0, "{terminal}");
+    terminal.leaves();
 }
 
 #[test]
@@ -459,6 +448,5 @@ fn a_no_is_told_as_one() {
     assert!(view.contains("● Bash touch made\n  ⊘ not run: you said no"), "{view}");
     assert!(view.contains("● Bash touch more\n  ⊘ not run: you said no"), "{view}");
     terminal.rests();
-    terminal.types("\u{4}");
-    assert_eq!(terminal.ends(), 0, "{terminal}");
+    terminal.leaves();
 }

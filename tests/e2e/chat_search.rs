@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use innerve_tests::{Gate, Terminal, Wire, World, reply};
+use innerve_tests::{Gate, Wire, World, reply};
 
 const CTRL_C: &str = "\u{3}";
 const CTRL_G: &str = "\u{7}";
@@ -21,12 +21,6 @@ fn world(texts: &[&str]) -> World {
         texts.iter().map(|text| serde_json::json!(text).to_string() + "\n").collect();
     fs::write(folder.join("history.jsonl"), lines.concat()).expect("a file");
     world
-}
-
-#[track_caller]
-fn leaves(terminal: &mut Terminal) {
-    terminal.types("\u{4}");
-    assert_eq!(terminal.ends(), 0, "{terminal}");
 }
 
 #[test]
@@ -53,7 +47,7 @@ fn ctrl_r_finds_an_earlier_text_and_enter_sends_it() {
     let view = terminal.rests();
     assert!(view.contains("\n> run the parser tests\nAll pass."), "{view}");
     assert_eq!(model.request(0).last_words(), "run the parser tests");
-    leaves(&mut terminal);
+    terminal.leaves();
 }
 
 #[test]
@@ -81,7 +75,7 @@ fn a_search_is_left_for_editing_or_given_up_and_the_draft_is_there_again() {
     terminal.types("fuzz ").enters("").sees("Done.");
     terminal.rests();
     assert_eq!(model.request(0).last_words(), "run the parser fuzz tests");
-    leaves(&mut terminal);
+    terminal.leaves();
 }
 
 #[test]
@@ -112,7 +106,7 @@ fn texts_of_several_lines_and_wide_ones_are_found_on_a_narrow_screen() {
         view.contains("(not found) '…wide words wi': please re")
     });
     terminal.presses(CTRL_G);
-    leaves(&mut terminal);
+    terminal.leaves();
 }
 
 #[test]
@@ -135,7 +129,7 @@ fn a_question_that_comes_in_a_search_is_not_answered_by_it() {
     terminal.enters("y").sees("Made.");
     terminal.shows("the draft", |view| view.contains("\n> draft\n"));
     terminal.presses(CTRL_C);
-    leaves(&mut terminal);
+    terminal.leaves();
 }
 
 #[test]
@@ -153,5 +147,5 @@ fn esc_in_a_search_does_not_stop_the_answer() {
     terminal.sees("Once more.");
     terminal.shows("the end", |view| view.contains("\n> an earlier text\n") && !view.contains("●"));
     terminal.presses(CTRL_C);
-    leaves(&mut terminal);
+    terminal.leaves();
 }

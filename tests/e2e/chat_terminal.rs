@@ -1,6 +1,6 @@
 //! The chat and its terminal: sizes, signals, suspending, what is redrawn, what never reaches the screen.
 
-use innerve_tests::{Gate, Signal, Terminal, Wire, World, reply};
+use innerve_tests::{Gate, Signal, Wire, World, reply};
 use rustix::process::{Pid, kill_process};
 use serde_json::json;
 
@@ -9,12 +9,6 @@ const CTRL_L: &str = "\u{c}";
 const CTRL_O: &str = "\u{f}";
 const CTRL_U: &str = "\u{15}";
 const ESC: &str = "\u{1b}";
-
-#[track_caller]
-fn leaves(terminal: &mut Terminal) {
-    terminal.types("\u{4}");
-    assert_eq!(terminal.ends(), 0, "{terminal}");
-}
 
 #[test]
 fn ctrl_z_gives_the_terminal_back_and_fg_takes_it_again_more_than_once() {
@@ -46,7 +40,7 @@ fn where_no_shell_waits_ctrl_z_does_nothing_and_whoever_stops_it_finds_it_as_it_
     terminal.signals(Signal::SIGCONT).types(" three");
     terminal.shows("all keys", |view| view.contains("> one two three"));
     terminal.presses("\u{3}");
-    leaves(&mut terminal);
+    terminal.leaves();
 }
 
 #[test]
@@ -84,7 +78,7 @@ fn a_dumb_terminal_has_the_commands_too() {
     terminal.enters("/mode plan").sees("the mode is plan now").sees("> ");
     terminal.enters("/nonsense").sees("there is no command").sees("> ");
     assert!(!terminal.shown().contains("Shift+Tab  "), "keys that it does not have: {terminal}");
-    leaves(&mut terminal);
+    terminal.leaves();
 }
 
 #[test]
@@ -106,7 +100,7 @@ fn a_key_redraws_its_own_row_and_a_tick_without_news_nothing() {
     gate.open();
     terminal.sees("Done.");
     terminal.rests();
-    leaves(&mut terminal);
+    terminal.leaves();
 }
 
 #[test]
@@ -138,7 +132,7 @@ fn a_window_pulled_smaller_and_larger_loses_no_line() {
     for line in ["> tell me", "First line.", "A line that is so lo", "narrow screen."] {
         assert_eq!(view.matches(line).count(), 1, "{line}\n{view}");
     }
-    leaves(&mut terminal);
+    terminal.leaves();
 }
 
 #[test]
@@ -153,7 +147,7 @@ fn clearing_the_screen_keeps_what_was_there_for_scrolling_back() {
     terminal.shows("an empty screen", |view| view.starts_with('>'));
     let away = terminal.scrolled_away();
     assert!(away.contains("> what?\nRemember the milk."), "{away}");
-    leaves(&mut terminal);
+    terminal.leaves();
 }
 
 #[test]
@@ -175,7 +169,7 @@ fn nothing_that_a_model_writes_commands_the_terminal() {
     for bad in ["\u{1b}[2J", "\u{1b}]", "\u{7}", "\u{9b}", "\u{202e}"] {
         assert!(!raw.contains(bad), "{bad:?} in {raw:?}");
     }
-    leaves(&mut terminal);
+    terminal.leaves();
 }
 
 #[test]
@@ -196,7 +190,7 @@ fn a_paste_of_a_megabyte_arrives_whole_and_is_shown_in_short() {
     terminal.rests();
     assert_eq!(model.request(0).last_words(), format!("{text}!"));
     assert!(terminal.raw().len() < 60_000, "{}", terminal.raw().len());
-    leaves(&mut terminal);
+    terminal.leaves();
 }
 
 #[test]
@@ -213,7 +207,7 @@ fn the_cursor_stands_behind_wide_characters() {
     terminal.presses("\u{1b}[D").presses("\u{1b}[D");
     assert_eq!(terminal.cursor().1, 2 + 4);
     terminal.presses("\u{3}");
-    leaves(&mut terminal);
+    terminal.leaves();
 }
 
 #[test]
@@ -232,7 +226,7 @@ fn who_stops_an_answer_gets_back_what_waited_for_its_turn() {
     terminal.enters("").sees("Both.");
     terminal.rests();
     assert!(model.request(1).last_words().ends_with("first\n\nsecond"));
-    leaves(&mut terminal);
+    terminal.leaves();
 }
 
 #[test]
@@ -255,7 +249,7 @@ fn a_question_is_read_in_full_on_a_page_whose_keys_do_not_answer_it() {
     terminal.enters("y").sees("Made.");
     terminal.rests();
     assert!(world.has("made"));
-    leaves(&mut terminal);
+    terminal.leaves();
 }
 
 #[test]
@@ -266,7 +260,7 @@ fn a_server_that_is_gone_is_told_and_the_wait_for_it_can_be_stopped() {
     terminal.enters("hello").sees("trying again in");
     terminal.presses(ESC).sees("stopped");
     terminal.rests();
-    leaves(&mut terminal);
+    terminal.leaves();
 }
 
 #[test]
@@ -288,7 +282,7 @@ fn a_new_conversation_keeps_the_mode_and_one_gone_back_to_shows_where_it_was() {
         view.contains("> what is it?\nThe answer is 42.") && view.contains("plan ·")
     });
     terminal.types(CTRL_U);
-    leaves(&mut terminal);
+    terminal.leaves();
 }
 
 #[test]
@@ -313,7 +307,7 @@ fn a_question_does_not_interrupt_a_sentence_and_gets_none_of_it_as_its_answer() 
     terminal.rests();
     assert!(world.has("made"));
     assert!(model.request(1).last_words().contains("tell me why"));
-    leaves(&mut terminal);
+    terminal.leaves();
 }
 
 #[test]
@@ -330,7 +324,7 @@ fn a_long_line_of_code_is_broken_by_the_terminal_alone_and_prose_between_words()
     assert!(view.contains("Words that are broken between each\nother here."), "{view}");
     let raw = String::from_utf8_lossy(&terminal.raw()).into_owned();
     assert!(raw.contains(&code), "in one piece, with its tab, so that it can be copied");
-    leaves(&mut terminal);
+    terminal.leaves();
 }
 
 #[test]
@@ -365,7 +359,7 @@ fn a_narrow_screen_breaks_between_words_and_under_the_words_before() {
         view.contains("> pasted\n") && !view.contains("again ends the chat")
     });
     terminal.presses("\u{3}");
-    leaves(&mut terminal);
+    terminal.leaves();
 }
 
 #[test]
@@ -384,5 +378,5 @@ fn no_key_waits_for_the_next_one() {
         terminal.shows("each key", |view| view.contains(&text));
     }
     terminal.presses("\u{3}");
-    leaves(&mut terminal);
+    terminal.leaves();
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use innerve_tests::{Wire, World, reply};
+use innerve_tests::{ModelServer, Wire, World, reply};
 use serde_json::{Value, json};
 
 use crate::sandbox::has_bubblewrap;
@@ -64,6 +64,12 @@ impl Site {
 /// Settings with a sandbox that has this network.
 fn with(network: Value) -> Value {
     json!({ "sandbox": { "enabled": true, "network": network } })
+}
+
+/// All that the model was told.
+fn told(model: &ModelServer) -> String {
+    let seen = model.seen();
+    seen.iter().flat_map(|seen| &seen.messages).map(|message| format!("{message:?}")).collect()
 }
 
 /// Runs a command as the program's own call and gives what it printed.
@@ -338,12 +344,7 @@ fn a_task_in_the_background_keeps_its_network_until_it_ends() {
     let settings = with(json!({ "allowedDomains": ["localhost"] })).to_string();
     world.innerve(["run", "go", "--settings", &settings]).model(&model).run().exits(0);
     assert!(world.read("got").contains("the page"));
-    let told: String = model
-        .seen()
-        .iter()
-        .flat_map(|seen| &seen.messages)
-        .map(|message| format!("{message:?}"))
-        .collect();
+    let told = told(&model);
     assert!(
         told.contains("exit code 0; the sandbox refused the network: evil.example:80"),
         "{told}"
@@ -377,12 +378,7 @@ fn what_a_watched_command_was_refused_is_told_with_its_end() {
         .model(&model)
         .run()
         .exits(0);
-    let told: String = model
-        .seen()
-        .iter()
-        .flat_map(|seen| &seen.messages)
-        .map(|message| format!("{message:?}"))
-        .collect();
+    let told = told(&model);
     assert!(
         told.contains("after 0 lines; the sandbox refused the network: evil.example:80"),
         "{told}"

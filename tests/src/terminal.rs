@@ -177,6 +177,13 @@ impl Terminal {
         self.shows("a prompt at rest", is_at_rest)
     }
 
+    /// Leaves the chat, by Ctrl-D in an empty prompt.
+    #[track_caller]
+    pub fn leaves(&mut self) {
+        self.types("\u{4}");
+        assert_eq!(self.ends(), 0, "{self}");
+    }
+
     /// Waits until nothing has been written for a while, and gives all that was.
     pub fn draws_no_more(&self) -> Vec<u8> {
         let deadline = Instant::now() + PATIENCE;

@@ -190,3 +190,48 @@ fn the_files_of_the_shell_are_out_of_reach_of_what_it_runs() {
     assert!(first.contains("work"), "{first}");
     assert!(!world.has("pwned"));
 }
+
+#[test]
+fn a_command_cannot_lay_anything_in_the_way_of_the_next_one() {
+    if !has_bubblewrap() {
+        return;
+    }
+    // Where it may say where it ended it finds the places where later commands will; these run outside.
+    let attack = "e=$(tr '\\0' '\\n' </proc/1/environ | sed -n 's/^INNERVE_END_FILE=//p'); d=${e%/*/*}\n\
+                  echo \"found ${e:+it}\"; for i in 0 1 2 3 4 5 6 7 8 9; do\n\
+                  mkdir $d/call-$i; ln -s ~/.profile $d/call-$i/end; ln -s ~/.profile $d/end-$i; done; mv ${e%/*} $d/other\n\
+                  mkdir ';touch pwned;'; true";
+    // In a script, so that nothing of it is seen beforehand.
+    let world = World::new().file("attack.sh", attack);
+    write(&world.root().join("home/.profile"), "mine\n");
+    let model = world.model(
+        Wire::Anthropic,
+        [
+            reply().bash("bash attack.sh; cd ';touch pwned;'"),
+            reply().bash("uptime -V"),
+            reply().bash("uptime -V"),
+            reply().text("Done."),
+        ],
+    );
+    let settings = sandbox(true, &json!({ "excludedCommands": ["uptime *"] }));
+    let run = world.innerve(["run", "go", "--settings", &settings, "--allow", "Bash(*)"]);
+    run.model(&model).run().exits(0);
+    let first = model.request(1).result_texts().remove(0);
+    assert!(first.contains("found it"), "{first}");
+    let profile = std::fs::read_to_string(world.root().join("home/.profile")).unwrap();
+    assert_eq!(profile, "mine\n");
+}
+
+#[test]
+fn a_command_does_not_set_the_machine() {
+    for bubblewrap in mechanisms() {
+        let world = World::new();
+        // Opened and not written to, should it be possible.
+        let told = run(
+            &world,
+            &sandbox(bubblewrap, &json!({})),
+            "for file in /proc/sys/kernel/core_pattern /proc/sysrq-trigger /proc/mtrr; do (: >> $file) && echo open; done; true",
+        );
+        assert!(!told.lines().any(|line| line == "open"), "bubblewrap {bubblewrap}: {told}");
+    }
+}

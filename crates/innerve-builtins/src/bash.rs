@@ -27,6 +27,7 @@ use innerve_tool::port::{Clock, OutputSpool, ProcessRequest, ProcessRunner, Task
 use innerve_tool::{CallContext, ResultLimit, Tool, ToolError, ToolOutput};
 use serde_json::Value;
 
+pub use startup::END_VARIABLE;
 use startup::Startup;
 
 use crate::access::FileAccess;

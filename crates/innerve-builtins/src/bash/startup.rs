@@ -12,6 +12,7 @@
 #[cfg(unix)]
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,8 +21,9 @@ use tempfile::TempDir;
 
 /// The longest path that is taken from a command, in bytes (`PATH_MAX` of Linux).
 const MAX_PATH: u64 = 4096;
-/// The variable that tells the file where to write the last directory to.
-pub(super) const END_VARIABLE: &str = "INNERVE_END_FILE";
+/// The variable that tells bash where to write the directory in which a command ended: into a folder that is the call's own,
+/// and the only one here that a sandbox has to let it change.
+pub const END_VARIABLE: &str = "INNERVE_END_FILE";
 /// What bash reads first. The command sees neither variable. The trap sees to it that no umask, no `set -C` and no
 /// `set -x` of the command gets in its way.
 const SCRIPT: &str = "\
@@ -47,10 +49,12 @@ struct Folder {
     calls: AtomicU64,
 }
 
-/// One call's share of the folder; the file that it may have written goes when this is dropped.
+/// One call's share of the folder, in a folder of its own: what a command does to it reaches no other call. It goes when this
+/// is dropped.
 #[derive(Debug)]
 pub(super) struct Started {
     folder: Arc<Folder>,
+    own: PathBuf,
     end: String,
 }
 
@@ -71,8 +75,11 @@ impl Startup {
         };
         *kept = Some(Arc::clone(&folder));
         let call = folder.calls.fetch_add(1, Ordering::Relaxed);
-        let end = folder.directory.path().join(format!("end-{call}")).to_str()?.to_owned();
-        Some(Started { folder, end })
+        let own = folder.directory.path().join(format!("call-{call}"));
+        let end = own.join("end").to_str()?.to_owned();
+        // Where something is already, somebody has put it there.
+        private().create(&own).ok()?;
+        Some(Started { folder, own, end })
     }
 }
 
@@ -112,10 +119,8 @@ impl Started {
 
     /// The directory the command ended in, links resolved; `None` if it did not tell or the directory is gone.
     pub(super) fn end_directory(&self) -> Option<PathBuf> {
-        if fs::metadata(&self.end).ok()?.len() > MAX_PATH {
-            return None;
-        }
-        let bytes = fs::read(&self.end).ok()?;
+        // The command could have put anything there: what is no file is neither followed nor waited for.
+        let bytes = plain_file(Path::new(&self.end))?;
         let bytes = bytes.strip_suffix(b"\n")?;
         #[cfg(unix)]
         let path = PathBuf::from(<OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes));
@@ -127,7 +132,34 @@ impl Started {
 
 impl Drop for Started {
     fn drop(&mut self) {
-        // There is one only if the command told where it ended.
-        drop(fs::remove_file(&self.end));
+        // What a process that goes on puts there goes with the folder of all.
+        drop(fs::remove_dir_all(&self.own));
     }
+}
+
+/// Makes folders that nobody else may enter.
+fn private() -> fs::DirBuilder {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+}
+
+/// The content of a file that is one, and short enough to be a path.
+fn plain_file(path: &Path) -> Option<Vec<u8>> {
+    let mut options = fs::OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed());
+    }
+    let file = options.open(path).ok()?;
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_PATH + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= MAX_PATH).then_some(bytes)
 }

@@ -10,6 +10,20 @@ use super::{Launch, Launcher, Network, SandboxProfile, Way, not_text};
 /// Where a command finds what leads to its proxy: a place that each sandbox makes anew, below nothing that could be hidden.
 const WAY: &str = "/dev/innerve";
 
+/// What of `/proc` is the machine's and no process's (`proc(5)`).
+const MACHINE: &[&str] = &[
+    "/proc/sys",
+    "/proc/sysrq-trigger",
+    "/proc/irq",
+    "/proc/bus",
+    "/proc/acpi",
+    "/proc/fs",
+    "/proc/scsi",
+    "/proc/tty",
+    "/proc/mtrr",
+    "/proc/driver",
+];
+
 /// What is done to a path; of several about one path the last counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Mount<'a> {
@@ -29,6 +43,10 @@ pub(super) fn arguments(profile: &SandboxProfile, cwd: &Path) -> io::Result<Vec<
             .map(str::to_owned)
             .to_vec();
     args.extend(["--dev", "/dev", "--proc", "/proc"].map(str::to_owned));
+    // A new `/proc` takes writes from root, whatever rights it has lost, and some of its files act on the whole machine.
+    for name in MACHINE {
+        args.extend(["--ro-bind-try", name, name].map(str::to_owned));
+    }
     args.extend(capabilities(is_root()));
     if profile.network != Network::Open {
         args.push("--unshare-net".to_owned());
@@ -188,9 +206,12 @@ mod tests {
         let args =
             arguments(&profile, &root).unwrap().join(" ").replace(root.to_str().unwrap(), "R");
         let args = args.replace(&capabilities(is_root()).join(" "), "--cap-drop ALL");
+        let machine: Vec<String> =
+            MACHINE.iter().map(|name| format!("--ro-bind-try {name} {name}")).collect();
+        let args = args.replace(&machine.join(" "), "MACHINE");
         assert_eq!(
             args,
-            "--die-with-parent --unshare-pid --unshare-ipc --ro-bind / / --dev /dev --proc /proc --cap-drop ALL --unshare-net \
+            "--die-with-parent --unshare-pid --unshare-ipc --ro-bind / / --dev /dev --proc /proc MACHINE --cap-drop ALL --unshare-net \
              --ro-bind /dev/null R/secret --bind R/work R/work --bind R/work/.git R/work/.git --tmpfs R/work/.innerve \
              --ro-bind R/work/.git/hooks R/work/.git/hooks --remount-ro R/work/.innerve --chdir R"
         );

@@ -210,3 +210,28 @@ async fn nothing_is_left_in_the_scratch_folder() {
     drop(bench.tool);
     assert_eq!(fs::read_dir(scratch).unwrap().count(), 0);
 }
+
+/// What a command finds out about the file by which it tells where it ended.
+const END: &str = "e=$(tr '\\0' '\\n' </proc/$$/environ | sed -n 's/^INNERVE_END_FILE=//p'); trap - EXIT; test -n \"$e\" || exit 9";
+
+#[tokio::test]
+async fn what_a_command_puts_in_place_of_the_file_that_tells_its_end_is_neither_read_nor_waited_for()
+ {
+    let bench = Bench::new();
+    fs::create_dir(bench.project.join("sub")).unwrap();
+    let sub = bench.project.join("sub");
+    fs::write(bench.project.join("told"), format!("{}\n", sub.display())).unwrap();
+    for trick in [
+        "mkfifo $e",
+        "ln -s /dev/zero $e",
+        "ln -s \"$PWD/told\" $e",
+        "mkdir -p $e/deep",
+        "rm -r ${e%/*}",
+    ] {
+        let output = bench.run(&format!("{END}; {trick} && echo done")).await.unwrap();
+        assert_eq!(bench.tool.render(&output.data).plain_text(), "done", "{trick}");
+        assert_eq!(moved_to(&output), None, "{trick}");
+    }
+    let output = bench.run("cd sub").await.unwrap();
+    assert_eq!(moved_to(&output), Some(sub.as_path()), "the next command tells where it ends");
+}

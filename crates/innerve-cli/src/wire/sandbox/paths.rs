@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use innerve_builtins::bash::END_VARIABLE;
 use innerve_builtins::sandbox::SandboxProfile;
 use innerve_permission::{Layer, PathFacts, PathScopes, Policy, RuleSource};
 use innerve_tool::port::ProcessRequest;
@@ -176,17 +177,11 @@ impl Paths {
         });
         deny_read.extend(by_rules.deny_read);
         // What the shell reads first is read by commands outside, too.
-        let script = request
-            .env
-            .iter()
-            .find(|(name, _)| name == "BASH_ENV")
-            .map(|(_, value)| PathBuf::from(value));
-        if let Some(script) = script {
-            let folder = script.parent().map(Path::to_owned);
-            write.extend(folder.clone());
-            allow_read.extend(folder);
-            deny_write.push(script);
-        }
+        allow_read.extend(folder_named(request, "BASH_ENV"));
+        // Of the folders in which commands say where they ended it reaches its own alone.
+        let own = folder_named(request, END_VARIABLE);
+        write.extend(own.clone());
+        allow_read.extend(own);
         let profile = SandboxProfile {
             write,
             deny_write,
@@ -196,6 +191,12 @@ impl Paths {
         };
         Ok(Access { profile, notes: by_rules.notes })
     }
+}
+
+/// The folder of the file that a variable of the command names.
+fn folder_named(request: &ProcessRequest, variable: &str) -> Option<PathBuf> {
+    let (_, value) = request.env.iter().find(|(name, _)| name == variable)?;
+    Path::new(value).parent().map(Path::to_owned)
 }
 
 /// Places that lie within others that commands may change.

@@ -209,7 +209,8 @@ fn is_passed_over(directory: &Path) -> bool {
         || ["/proc", "/sys", "/dev"].iter().any(|place| directory == Path::new(place))
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
 

@@ -2,7 +2,7 @@
 
 mod public;
 
-use innerve_permission::Layer;
+use innerve_permission::{Layer, SettingsWarning};
 use serde_json::Value;
 
 use super::finding::Finding;
@@ -14,14 +14,14 @@ const OWN: &[&str] =
 /// A file is told of so many unknown keys.
 const MAX_TOLD: usize = 20;
 
-/// The unknown keys of all files, with what was perhaps meant.
-pub(super) fn look(area: &'static str, layers: &[Layer]) -> Vec<Finding> {
-    layers.iter().flat_map(|layer| unknown(layer).into_iter().map(|odd| odd.tell(area))).collect()
+/// The unknown keys of all files.
+pub(super) fn look(layers: &[Layer]) -> Vec<UnknownKey> {
+    layers.iter().flat_map(unknown).collect()
 }
 
 /// A key that is not known.
 #[derive(Debug, PartialEq, Eq)]
-struct Odd {
+pub(super) struct UnknownKey {
     /// File and line.
     place: String,
     /// With the keys that it stands under, joined by points.
@@ -30,8 +30,14 @@ struct Odd {
     meant: Option<String>,
 }
 
-impl Odd {
-    fn tell(self, area: &'static str) -> Finding {
+impl UnknownKey {
+    /// Whether the warning says the same: those who read the settings of a sandbox name what they do not know themselves.
+    pub(super) fn is_told_by(&self, warning: &SettingsWarning) -> bool {
+        warning.reason.starts_with(&format!("`{}` is no known setting", self.key))
+    }
+
+    /// The key as a finding, with what was perhaps meant.
+    pub(super) fn tell(self, area: &'static str) -> Finding {
         let Self { place, key, meant } = self;
         let text = format!("{place}: innerve does not know `{key}`");
         match meant {
@@ -43,14 +49,14 @@ impl Odd {
     }
 }
 
-fn unknown(layer: &Layer) -> Vec<Odd> {
+fn unknown(layer: &Layer) -> Vec<UnknownKey> {
     let mut found = Vec::new();
     walk(layer, &layer.value, "", &mut found);
     found
 }
 
 /// Looks at the keys of an object; `under` is the key it stands under, with a point behind it.
-fn walk(layer: &Layer, value: &Value, under: &str, found: &mut Vec<Odd>) {
+fn walk(layer: &Layer, value: &Value, under: &str, found: &mut Vec<UnknownKey>) {
     for (name, inner) in value.as_object().into_iter().flatten() {
         // Comments, and what tells editors of the format.
         if name.starts_with(['$', '_', '#', '/']) {
@@ -63,7 +69,7 @@ fn walk(layer: &Layer, value: &Value, under: &str, found: &mut Vec<Odd>) {
             }
         } else if found.len() < MAX_TOLD {
             let meant = meant(under, name);
-            found.push(Odd { place: place(layer, &key), key, meant });
+            found.push(UnknownKey { place: place(layer, &key), key, meant });
         }
     }
 }
@@ -134,7 +140,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use innerve_permission::RuleSource;
+    use innerve_permission::{RuleSource, merge};
     use serde_json::json;
 
     use super::*;
@@ -214,6 +220,29 @@ mod tests {
     fn the_keys_are_listed_once() {
         let keys: Vec<&str> = all().collect();
         assert_eq!(keys.len(), keys.iter().collect::<BTreeSet<_>>().len());
+    }
+
+    #[test]
+    fn what_a_sandbox_does_not_know_is_told_once_and_all_that_is_listed_it_knows() {
+        let of = |value| Layer::new(RuleSource::User, "/", json!({ "sandbox": value }));
+        let warnings = |layer: &Layer| merge(std::slice::from_ref(layer)).unwrap().warnings;
+        for odd in [json!({ "denyRead": [] }), json!({ "network": { "allowDomains": [] } })] {
+            let layer = of(odd);
+            let (found, warnings) = (unknown(&layer), warnings(&layer));
+            assert_eq!((found.len(), warnings.len()), (1, 1), "{found:?} {warnings:?}");
+            assert!(found[0].is_told_by(&warnings[0]), "{found:?} {warnings:?}");
+        }
+        let mut all = json!({ "filesystem": {}, "network": {} });
+        for key in NESTED.iter().filter_map(|key| key.strip_prefix("sandbox.")) {
+            let pointer = match key.rsplit_once('.') {
+                Some((under, name)) => (format!("/{under}"), name),
+                None => (String::new(), key),
+            };
+            let object = all.pointer_mut(&pointer.0).unwrap().as_object_mut().unwrap();
+            object.entry(pointer.1).or_insert(Value::Null);
+        }
+        let layer = of(all);
+        assert_eq!((unknown(&layer), warnings(&layer)), (Vec::new(), Vec::new()));
     }
 
     /// The JSON pointers in the sources that read settings.

@@ -36,12 +36,16 @@ pub(super) fn look(arguments: &PolicyArguments) -> Vec<Finding> {
             format!("no settings file; the defaults hold. Yours would be {}", file.display()),
         ));
     }
+    let unknown = keys::look(layers);
     for warning in &loaded.warnings {
+        if unknown.iter().any(|key| key.is_told_by(warning)) {
+            continue;
+        }
         findings.push(
             Finding::problem(AREA, warning_text(warning)).mend("correct or remove the entry"),
         );
     }
-    findings.extend(keys::look(AREA, layers));
+    findings.extend(unknown.into_iter().map(|key| key.tell(AREA)));
     let remarks = loaded.settings.permissions.rules.warnings().len();
     if remarks > 0 {
         findings.push(

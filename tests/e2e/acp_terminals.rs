@@ -442,6 +442,8 @@ fn a_relay_that_does_not_answer_is_ended_through_the_editor() {
     let mut editor = Editor::open(&world, &model, Does::Runs);
     let id = editor.prompt();
     editor.until("the command", |_| world.has("ready"));
+    // Until the relay has said that the command runs, the agent has nothing to end, and gives the terminal back at once.
+    std::thread::sleep(std::time::Duration::from_millis(500));
     editor.terminals["t1"].signal(Signal::STOP);
     editor.cancel();
     editor.until("the end of the prompt", |editor| editor.is_answered(id));

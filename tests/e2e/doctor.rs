@@ -137,7 +137,7 @@ fn servers_of_tools_are_started_and_the_sandbox_is_named() {
     started.exits(1);
     let (state, mend) = finding(&started, "`no-such-program` cannot be started");
     assert!(state == "problem" && mend.contains("install"), "{started}");
-    let (state, mend) = finding(&started, "dies: it ended before it answered");
+    let (state, mend) = finding(&started, "dies: it ended");
     assert!(state == "problem" && mend.ends_with(": false"), "{started}");
 }
 

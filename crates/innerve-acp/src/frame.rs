@@ -1,6 +1,7 @@
 //! What agent and relay say to each other about one command: frames of a kind, a length and a content.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
@@ -33,7 +34,7 @@ pub(crate) enum Frame {
 }
 
 /// A command with all that it needs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Order {
     program: OsString,
     args: Vec<String>,
@@ -67,6 +68,13 @@ impl Order {
             tool_use: None,
         };
         (request, self.inherited)
+    }
+}
+
+// The environment may hold secrets.
+impl fmt::Debug for Order {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Order").field("program", &self.program).finish_non_exhaustive()
     }
 }
 

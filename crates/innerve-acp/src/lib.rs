@@ -24,11 +24,7 @@ pub use editor::Editor;
 pub use error::AcpError;
 pub use host::{Host, HostedSession, Opening};
 #[cfg(unix)]
-pub use relay::relay;
+pub use relay::{RELAY_WORD, relay};
 pub use serve::serve;
 #[cfg(unix)]
 pub use terminal::Launch;
-
-/// The variable that an editor's terminal gives the [relay](relay()), with the word that lets it in.
-#[cfg(unix)]
-pub const RELAY_WORD: &str = "INNERVE_RELAY_WORD";

@@ -28,6 +28,8 @@ use crate::AcpError;
 use crate::frame::{self, Frame, MAX_ORDER, MAX_PIECE};
 use screen::Screen;
 
+/// The variable that an editor's terminal gives the [relay](relay()), with the word that lets it in.
+pub const RELAY_WORD: &str = "INNERVE_RELAY_WORD";
 /// How long the agent may take for each step until it has said what to run.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long the terminal and the agent are waited for at the end, if they do not read.
@@ -39,9 +41,12 @@ const WAITING: usize = 16;
 /// the number, if a signal ended it).
 ///
 /// This is for a program that an editor starts with what [`Launch`](crate::Launch) says, and that does nothing else:
-/// `word` is the value of [`RELAY_WORD`](crate::RELAY_WORD) in its environment, `runner` makes the processes of this
+/// `word` is the value of [`RELAY_WORD`] in its environment, `runner` makes the processes of this
 /// machine for an environment that they inherit. Must not be called within an async runtime; takes the signals of the
 /// process to itself.
+///
+/// # Errors
+/// No agent has a command for this socket and word, or the command could not be started or waited for.
 pub fn relay<R: ProcessRunner>(
     socket: &Path,
     word: &str,

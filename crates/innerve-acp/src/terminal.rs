@@ -9,6 +9,7 @@ mod invitation;
 mod process;
 
 use std::ffi::OsString;
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -48,8 +49,8 @@ pub struct Launch {
 }
 
 // The environment may hold secrets.
-impl std::fmt::Debug for Launch {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Launch {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Launch").field("program", &self.program).finish_non_exhaustive()
     }
 }

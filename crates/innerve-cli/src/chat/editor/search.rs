@@ -15,12 +15,13 @@ const MAX_WANTED: usize = 200;
 #[derive(Debug)]
 pub(super) struct Search {
     wanted: String,
-    /// The place in the history of what was found last, and whether it still holds what is wanted.
+    /// The place in the history of what was found last.
     at: Option<usize>,
+    /// Whether nothing holds what is wanted; what was found before is still shown.
     has_failed: bool,
     /// What was being written, and its cursor.
     draft: (String, usize),
-    /// As before the search.
+    /// The editor's own, as it was before the search.
     browsing: Option<(usize, String)>,
 }
 

@@ -1,8 +1,8 @@
 //! Rows of cells as lines: side by side where they fit the screen, broken within their columns where they do not, and where
 //! even that would not be readable, cell by cell under each other.
 
-use super::super::super::screen::{fold, width};
 use super::super::inline;
+use crate::chat::screen::{fold, width};
 use crate::output::{BOLD, DIM};
 
 /// What stands between two columns, blanks aside, and in the line under the header.
@@ -10,8 +10,9 @@ const BETWEEN: &str = "│";
 const CROSSING: &str = "─┼─";
 /// The columns of the screen that both take.
 const GAP: usize = 3;
-/// The columns of the screen that a column which is made narrower keeps, and the longest word that stays whole in it.
+/// The columns of the screen that a column which is made narrower keeps.
 const LEAST: usize = 10;
+/// The longest word that stays whole in it, in columns of the screen.
 const MAX_WORD: usize = 20;
 /// What stands between two rows whose cells are shown under each other.
 const RULE: &str = "───";

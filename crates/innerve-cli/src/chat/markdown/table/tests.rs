@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::super::super::screen::width;
 use super::super::Markdown;
 use super::*;
+use crate::chat::screen::width;
 use crate::output::BOLD;
 
 fn styled(text: &str, room: usize) -> Vec<String> {

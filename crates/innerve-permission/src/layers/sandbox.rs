@@ -63,10 +63,13 @@ pub(super) fn of(ordered: &[&Layer], warnings: &mut Vec<SettingsWarning>) -> Opt
     for layer in ordered {
         name_unknown(layer, warnings);
     }
-    let enabled = highest(ordered, "/sandbox/enabled", true, false, warnings).unwrap_or(false);
-    let auto_allow = highest(ordered, "/sandbox/autoAllowBashIfSandboxed", true, false, warnings)
-        .unwrap_or(true);
-    let may_leave = highest(ordered, "/sandbox/allowUnsandboxedCommands", false, true, warnings)
+    // Without a sandbox, and outside of it, there are more questions and fewer bounds: neither side is the strict one.
+    let both = [true, false];
+    let enabled = highest(ordered, "/sandbox/enabled", &both, false, warnings).unwrap_or(false);
+    let auto_allow =
+        highest(ordered, "/sandbox/autoAllowBashIfSandboxed", &[true], false, warnings)
+            .unwrap_or(true);
+    let may_leave = highest(ordered, "/sandbox/allowUnsandboxedCommands", &both, true, warnings)
         .unwrap_or(true);
     let excluded = ordered.iter().flat_map(|layer| excluded(layer, warnings)).collect();
     enabled.then_some(Sandbox { auto_allow, may_leave, excluded })
@@ -91,11 +94,11 @@ fn name_unknown(layer: &Layer, warnings: &mut Vec<SettingsWarning>) {
     }
 }
 
-/// The value of the highest layer that sets the flag and may: `loose` waits for trust, anything but a flag is `strict`.
+/// The value of the highest layer that sets the flag and may: `loose` ones wait for trust, anything but a flag is `strict`.
 fn highest(
     ordered: &[&Layer],
     pointer: &str,
-    loose: bool,
+    loose: &[bool],
     strict: bool,
     warnings: &mut Vec<SettingsWarning>,
 ) -> Option<bool> {
@@ -103,19 +106,23 @@ fn highest(
         let Some(value) = layer.value.pointer(pointer).filter(|value| !value.is_null()) else {
             continue;
         };
-        let Some(flag) = value.as_bool() else {
+        let flag = value.as_bool();
+        if loose.contains(&flag.unwrap_or(strict)) && !layer.may_loosen() {
+            warnings.push(until_trusted(layer, pointer));
+            continue;
+        }
+        if flag.is_none() {
             let why = format!("`{pointer}` is neither true nor false; `{strict}` is taken");
             warnings.push(layer.warning(pointer, why));
-            return Some(strict);
-        };
-        if flag != loose || layer.may_loosen() {
-            return Some(flag);
         }
-        let why =
-            format!("`{pointer}` is ignored until the workspace is trusted (`innerve trust`)");
-        warnings.push(layer.warning(pointer, why));
+        return Some(flag.unwrap_or(strict));
     }
     None
+}
+
+fn until_trusted(layer: &Layer, pointer: &str) -> SettingsWarning {
+    let why = format!("`{pointer}` is ignored until the workspace is trusted (`innerve trust`)");
+    layer.warning(pointer, why)
 }
 
 /// The commands that run outside, as ask rules; one that is no pattern stands for all of them.
@@ -126,6 +133,11 @@ fn excluded(layer: &Layer, warnings: &mut Vec<SettingsWarning>) -> Vec<Rule> {
         Some(Value::Array(patterns)) => patterns.iter().map(Value::as_str).collect(),
         Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_)) => vec![None],
     };
+    if !patterns.is_empty() && !layer.may_loosen() {
+        // A project would have its commands run without the sandbox that the person wants around them.
+        warnings.push(until_trusted(layer, pointer));
+        return Vec::new();
+    }
     let parse = |pattern: &str| {
         let origin = Origin {
             source: layer.source,

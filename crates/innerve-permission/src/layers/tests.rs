@@ -164,3 +164,34 @@ fn settings_of_a_sandbox_that_nobody_knows_are_named() {
         ]
     );
 }
+
+#[test]
+fn a_project_moves_nothing_out_of_the_sandbox_before_it_is_trusted() {
+    let user = json!({"sandbox": {"enabled": true, "allowUnsandboxedCommands": false}});
+    let check = |project: serde_json::Value, trusted: bool| {
+        let mut project = layer(RuleSource::Project, json!({ "sandbox": project }));
+        project.trusted = trusted;
+        let merged = merge(&[layer(RuleSource::User, user.clone()), project]).unwrap();
+        let sandbox = merged.sandbox.map(|it| (it.may_leave, it.excluded.rules().len()));
+        (sandbox, merged.warnings.len())
+    };
+    let kept = Some((false, 0));
+    for said in [
+        json!({"enabled": false}),
+        json!({"enabled": "x"}),
+        json!({"allowUnsandboxedCommands": true}),
+        json!({"allowUnsandboxedCommands": 1}),
+        json!({"excludedCommands": ["npm *"]}),
+        json!({"excludedCommands": "npm *"}),
+    ] {
+        assert_eq!(check(said.clone(), false), (kept, 1), "{said}");
+        assert_ne!(check(said.clone(), true).0, kept, "{said}");
+    }
+    assert_eq!(check(json!({"excludedCommands": []}), false), (kept, 0));
+    // Fewer questions wait for trust, more do not.
+    let asks = merge(&[
+        layer(RuleSource::User, user.clone()),
+        layer(RuleSource::Project, json!({"sandbox": {"autoAllowBashIfSandboxed": false}})),
+    ]);
+    assert!(!asks.unwrap().sandbox.unwrap().auto_allow);
+}

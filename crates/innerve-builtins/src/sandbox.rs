@@ -99,7 +99,7 @@ pub struct Launcher {
     /// The program: that of the host itself.
     pub program: PathBuf,
     /// Its arguments.
-    pub arguments: Vec<String>,
+    pub args: Vec<String>,
 }
 
 impl Mechanism {
@@ -134,7 +134,7 @@ impl Mechanism {
 
     /// Whether it can give a command a way to a [`Proxy`]: Landlock has no network of its own, and a port that it opens is open
     /// on every host.
-    pub fn has_ways(&self) -> bool {
+    pub fn supports_proxies(&self) -> bool {
         self.holds_exceptions()
     }
 
@@ -169,7 +169,7 @@ impl Mechanism {
                 (bwrap.clone(), args)
             }
             Self::Landlock(launcher) => {
-                let mut args = launcher.arguments.clone();
+                let mut args = launcher.args.clone();
                 args.push(serde_json::to_string(&Launch::Restricted(profile.clone()))?);
                 (launcher.program.clone(), args)
             }

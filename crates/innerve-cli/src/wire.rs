@@ -47,7 +47,7 @@ use crate::trace::Trace;
 use approval::Fatal;
 pub(crate) use reload::Reload;
 pub(crate) use servers::PATIENCE;
-use tools::{BuiltinTools, Confining, Processes, Reading};
+use tools::{BuiltinTools, Confinements, Processes, Reading};
 
 /// A directory with all that holds in it.
 pub(crate) struct Workplace {
@@ -381,7 +381,8 @@ impl Workplace {
         let confinement = self.sandbox.clone().map(|sandbox| {
             let disk = Arc::clone(&self.disk);
             let main = sandbox.confinement(Arc::clone(&policy), &disk);
-            Confining { main, of: Box::new(move |policy| sandbox.confinement(policy, &disk)) }
+            let by_policy = Box::new(move |policy| sandbox.confinement(policy, &disk));
+            Confinements { main, by_policy }
         });
         let hidden = Some(hidden::by_rules(policy, &self.disk));
         BuiltinTools::new(results, reading, Arc::clone(&self.files), hidden)

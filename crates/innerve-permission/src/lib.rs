@@ -26,7 +26,7 @@ pub use facts::{
 pub use layers::{Layer, PermissionSettings, SettingsWarning, merge};
 pub use lint::{Finding, LintCode, Severity, lint, lint_layers};
 pub use mode::{PermissionMode, UnknownMode};
-pub use network::{AllowedHost, Host, HostPattern, HostRefusal, HowNamed, NetworkPolicy};
+pub use network::{AllowedHost, Host, HostPattern, HostRefusal, NetworkPolicy, Specificity};
 pub use paths::{Entry, NoDisk, PathFacts, PathStyle, ResolvedPath};
 pub use permit::{Approval, ApprovedBy, Judgement, Permit, Preview, Refused, judge};
 pub use policy::{HookVoice, Objection, Policy, ReadScope, Sandbox, Voices};

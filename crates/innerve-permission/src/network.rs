@@ -29,19 +29,19 @@ pub(crate) struct Entry {
     pub(crate) name: String,
 }
 
-/// How far an entry names the host that it allows, from the vaguest.
+/// How exactly an entry names the host that it allows, from the vaguest.
 ///
 /// What a name resolves to is the choice of whoever answers for it, so that a vague entry should not lead to what is near.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum HowNamed {
+pub enum Specificity {
     /// As any host: a lone `*`.
-    AsAny,
+    Any,
     /// By a pattern, such as `*.example.com`.
-    ByPattern,
+    Pattern,
     /// By its name.
-    ByName,
+    Name,
     /// By its address.
-    ByAddress,
+    Address,
 }
 
 /// A host that may be reached.
@@ -49,8 +49,8 @@ pub enum HowNamed {
 pub struct AllowedHost {
     /// The host in canonical form.
     pub host: Host,
-    /// How far the best entry that allows it names it.
-    pub how: HowNamed,
+    /// How exactly the best entry that allows it names it.
+    pub specificity: Specificity,
 }
 
 /// Why a host is not reached.
@@ -69,6 +69,18 @@ pub enum HostRefusal {
     /// An entry that should deny something cannot be read.
     #[error("{0} is broken, and what it should deny is not known")]
     Broken(String),
+}
+
+impl HostRefusal {
+    /// A stable name of the kind of refusal, for machines.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Malformed => "host_malformed",
+            Self::NotAllowed => "host_not_allowed",
+            Self::Denied(_) => "host_denied",
+            Self::Broken(_) => "host_rule_broken",
+        }
+    }
 }
 
 impl NetworkPolicy {
@@ -126,8 +138,8 @@ impl NetworkPolicy {
             return Err(HostRefusal::Denied(entry.name.clone()));
         }
         let best = self.allowed.iter().filter_map(|entry| entry.pattern.allows(&host, port)).max();
-        let how = best.ok_or(HostRefusal::NotAllowed)?;
-        Ok(AllowedHost { host, how })
+        let specificity = best.ok_or(HostRefusal::NotAllowed)?;
+        Ok(AllowedHost { host, specificity })
     }
 
     /// The entry that denies this address, whatever name led to it.

@@ -161,12 +161,12 @@ pub(super) fn way(folder: &Path, launcher: &Launcher) -> io::Result<Vec<String>>
     let (network, program) = (format!("{WAY}/network"), format!("{WAY}/launch"));
     let order = Launch::Bridged(Way {
         socket: Path::new(&network).join(SOCKET),
-        arguments: launcher.arguments.clone(),
+        arguments: launcher.args.clone(),
     });
     let mut args = vec!["--ro-bind".to_owned(), text(folder)?, network];
     args.extend(["--ro-bind".to_owned(), text(&launcher.program)?, program.clone()]);
     args.extend(["--".to_owned(), program]);
-    args.extend(launcher.arguments.iter().cloned());
+    args.extend(launcher.args.iter().cloned());
     args.push(serde_json::to_string(&order)?);
     Ok(args)
 }

@@ -1,7 +1,8 @@
 //! The network of one command in the sandbox: a proxy outside of it that lets through what its policy names.
 //!
 //! It listens on a Unix socket and speaks both HTTP (RFC 9110, 9112) and SOCKS5 (RFC 1928). Each host that is asked for is
-//! judged, then resolved here, and the connection goes to an address that was checked. What is inside TLS is not looked at.
+//! judged, then resolved here, and the connection goes to an address that was checked. Into TLS it looks only for hosts that
+//! may have a masked credential ([`Interception`]).
 
 mod connect;
 mod http;
@@ -222,6 +223,28 @@ impl Gate {
             http::serve(&self, stream).await;
         }
     }
+
+    /// Carries a tunnel to its end.
+    async fn tunnel<S: AsyncRead + AsyncWrite + Unpin + Send>(&self, client: S, opened: Opened) {
+        match self.interception_for(&opened) {
+            Some(interception) => interception.serve(self, client, opened).await,
+            None => relay(client, opened.stream).await,
+        }
+    }
+
+    /// Puts masked credentials into a request that anybody on the way can read, where settings want that.
+    fn mask_plain(&self, headers: &mut HeaderMap, opened: &Opened) {
+        if let Some(interception) = self.interception_for(opened)
+            && interception.masking().allows_plaintext
+        {
+            interception.masking().put_into(headers, &opened.host, opened.port);
+        }
+    }
+
+    fn interception_for(&self, opened: &Opened) -> Option<&Interception> {
+        let interception = self.interception.as_deref()?;
+        interception.masking().concerns(&opened.host, opened.port).then_some(interception)
+    }
 }
 
 /// A refusal, as it is told to the command, the model and the person.
@@ -249,30 +272,6 @@ pub(super) fn variables() -> Vec<(String, String)> {
     }
     variables.push(("NODE_USE_ENV_PROXY".to_owned(), "1".to_owned()));
     variables
-}
-
-impl Gate {
-    /// Carries a tunnel to its end.
-    async fn tunnel<S: AsyncRead + AsyncWrite + Unpin + Send>(&self, client: S, opened: Opened) {
-        match self.interception_for(&opened) {
-            Some(interception) => interception.serve(self, client, opened).await,
-            None => relay(client, opened.stream).await,
-        }
-    }
-
-    /// Puts masked credentials into a request that anybody on the way can read, where settings want that.
-    fn mask_plain(&self, headers: &mut HeaderMap, opened: &Opened) {
-        if let Some(interception) = self.interception_for(opened)
-            && interception.masking().allows_plaintext
-        {
-            interception.masking().put_into(headers, &opened.host, opened.port);
-        }
-    }
-
-    fn interception_for(&self, opened: &Opened) -> Option<&Interception> {
-        let interception = self.interception.as_deref()?;
-        interception.masking().concerns(&opened.host, opened.port).then_some(interception)
-    }
 }
 
 /// Copies both ways until both are done; an error of one side ends both.

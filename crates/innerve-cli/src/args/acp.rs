@@ -15,7 +15,7 @@ pub(crate) struct AcpArguments {
     pub(crate) agent: AgentArguments,
 }
 
-/// Which command to run.
+/// Where the command to run comes from.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct EditorTerminalArguments {
     /// The socket of the agent that has the command.

@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use innerve_builtins::bash::{self, Confinement, Lease};
+use innerve_builtins::bash::{Confined, Confinement, Lease};
 use innerve_builtins::sandbox::{Launcher, Mechanism};
 use innerve_permission::facts::{Place, from_call};
 use innerve_permission::{Layer, PathFacts, Policy, RuleSource, Ruleset, Sandbox, merge};
@@ -25,9 +25,11 @@ use network::Reach;
 use paths::{Access, Paths, RulePaths};
 
 use crate::exit::{Failure, Lack};
+use crate::private;
 
 /// The verb by which this program restricts itself.
 pub(crate) const LAUNCH: &str = "sandbox-exec";
+
 /// A sandbox that works here.
 #[derive(Clone)]
 pub(super) struct Prepared {
@@ -60,7 +62,7 @@ pub(super) fn prepare(
 ) -> Result<Outcome, Failure> {
     let launcher = std::env::current_exe()
         .ok()
-        .map(|program| Launcher { program, arguments: vec![LAUNCH.to_owned()] });
+        .map(|program| Launcher { program, args: vec![LAUNCH.to_owned()] });
     prepare_by(|bwrap| Mechanism::find(bwrap, launcher), layers, home, [config, state])
 }
 
@@ -93,7 +95,7 @@ fn prepare_by(
             let [_, state] = own;
             let (mut reach, warnings) = Reach::of(layers, merged.network, home, state);
             outcome.warnings.extend(warnings);
-            if !mechanism.has_ways() && !reach.is_closed() {
+            if !mechanism.supports_proxies() && !reach.is_closed() {
                 outcome.warnings.push(format!(
                     "commands in a sandbox of {} have no network, whatever `sandbox.network` says: install bubblewrap, or name \
                      those that need it in `sandbox.excludedCommands`",
@@ -111,7 +113,7 @@ fn prepare_by(
             }
             let (credentials, warnings) = Credentials::of(layers, home, state);
             outcome.warnings.extend(warnings);
-            if mechanism.has_ways() {
+            if mechanism.supports_proxies() {
                 let (injection, warnings) = Injection::of(layers, credentials.masked(), state);
                 outcome.warnings.extend(warnings);
                 if let Some(injection) = injection {
@@ -169,11 +171,7 @@ impl Prepared {
     /// outside of the sandbox read them too.
     pub(super) fn scratch(state: &Path) -> Option<PathBuf> {
         let scratch = state.join("shell");
-        let mut folder = std::fs::DirBuilder::new();
-        folder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
-        folder.create(&scratch).ok().map(|()| scratch)
+        private::make_folder(&scratch).ok().map(|()| scratch)
     }
 
     /// The sandbox for the commands of an agent with this policy.
@@ -183,7 +181,7 @@ impl Prepared {
         disk: &Arc<dyn PathFacts>,
     ) -> Arc<dyn Confinement> {
         let disk = Arc::clone(disk);
-        Arc::new(Confined { prepared: self.clone(), policy, disk, rules: RulePaths::default() })
+        Arc::new(AgentSandbox { prepared: self.clone(), policy, disk, rules: RulePaths::default() })
     }
 
     /// What rules and settings keep from commands, in words; `None` if that is nothing.
@@ -195,7 +193,7 @@ impl Prepared {
 
     /// What hosts commands reach, in words; `None` if they reach none.
     pub(super) fn reach(&self, rules: &Ruleset) -> Option<String> {
-        self.reach.words(rules).filter(|_| self.mechanism.has_ways())
+        self.reach.words(rules).filter(|_| self.mechanism.supports_proxies())
     }
 
     /// What to start in place of `request`.
@@ -205,13 +203,13 @@ impl Prepared {
         mut request: ProcessRequest,
         rules: &RulePaths,
         disk: &dyn PathFacts,
-    ) -> io::Result<bash::Confined> {
+    ) -> io::Result<Confined> {
         let Access { mut profile, notes } = self
             .paths
             .access(policy, &request, &self.own, rules, disk)
             .map_err(io::Error::other)?;
         self.credentials.keep_from(&mut profile, &mut request)?;
-        let lease = if self.mechanism.has_ways() {
+        let lease = if self.mechanism.supports_proxies() {
             let proxy = self.reach.grant(&mut profile, &policy.rules)?;
             if proxy.is_some() {
                 request.env.extend(self.reach.variables());
@@ -227,12 +225,12 @@ impl Prepared {
             (lease, true) => lease,
             (lease, false) => Some(Box::new(Told { notes, lease }) as Box<dyn Lease>),
         };
-        Ok(bash::Confined { request, lease })
+        Ok(Confined { request, lease })
     }
 }
 
 /// The sandbox in the hands of one agent.
-struct Confined {
+struct AgentSandbox {
     prepared: Prepared,
     policy: Arc<dyn PolicySource>,
     disk: Arc<dyn PathFacts>,
@@ -253,14 +251,14 @@ impl Lease for Told {
     }
 }
 
-impl Confinement for Confined {
+impl Confinement for AgentSandbox {
     fn confine(
         &self,
         request: ProcessRequest,
         tool: &str,
         call: &Value,
         _context: &CallContext,
-    ) -> Result<bash::Confined, ToolError> {
+    ) -> Result<Confined, ToolError> {
         let policy = self.policy.current();
         let place = Place { cwd: &policy.cwd, home: &policy.home, disk: self.disk.as_ref() };
         let leaves = from_call(tool, call, place)
@@ -328,7 +326,7 @@ mod tests {
         );
         assert!(bubblewrap.ok().unwrap().prepared.unwrap().sandbox.auto_allow);
         let landlock =
-            Mechanism::Landlock(Launcher { program: "innerve".into(), arguments: Vec::new() });
+            Mechanism::Landlock(Launcher { program: "innerve".into(), args: Vec::new() });
         let outcome = prepared(Ok(landlock), &[(RuleSource::User, wanted)]).ok().unwrap();
         assert!(!outcome.prepared.unwrap().sandbox.auto_allow);
         assert!(outcome.warnings[0].contains("Landlock"));

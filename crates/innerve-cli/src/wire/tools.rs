@@ -46,18 +46,18 @@ pub(super) fn of_this_machine() -> Processes {
 }
 
 /// The sandbox around commands: that of the main conversation, and what makes one for an agent with another policy.
-pub(super) struct Confining {
+pub(super) struct Confinements {
     pub(super) main: Arc<dyn Confinement>,
-    pub(super) of: Box<ConfinementOf>,
+    pub(super) by_policy: Box<ConfinementOf>,
 }
 
 type ConfinementOf = dyn Fn(Arc<dyn PolicySource>) -> Arc<dyn Confinement> + Send + Sync;
 
-impl Confining {
+impl Confinements {
     /// The sandbox of the agent in this seat.
     fn of(&self, seat: &Seat) -> Arc<dyn Confinement> {
         match (&seat.agent_id, &seat.policy) {
-            (Some(_), Some(policy)) => (self.of)(Arc::clone(policy)),
+            (Some(_), Some(policy)) => (self.by_policy)(Arc::clone(policy)),
             (None, _) | (_, None) => Arc::clone(&self.main),
         }
     }
@@ -74,7 +74,7 @@ pub(super) struct BuiltinTools {
     ledger: Arc<MemoryLedger>,
     small_model: Option<Arc<dyn SmallModel>>,
     searcher: Option<Arc<dyn WebSearcher>>,
-    confinement: Option<Confining>,
+    confinement: Option<Confinements>,
     /// Where the shell's own files are made, if not in the usual place.
     scratch: Option<PathBuf>,
     servers: Option<Arc<Servers>>,
@@ -120,7 +120,7 @@ impl BuiltinTools {
     /// Runs commands in a sandbox.
     pub(super) fn with_confinement(
         mut self,
-        confinement: Option<Confining>,
+        confinement: Option<Confinements>,
         scratch: Option<PathBuf>,
     ) -> Self {
         self.scratch = scratch.filter(|_| confinement.is_some());
@@ -194,7 +194,7 @@ impl ToolFactory for BuiltinTools {
             stale_edits: StaleEdits::Refuse,
             small_model: self.small_model.clone(),
             searcher: self.searcher.clone(),
-            confinement: self.confinement.as_ref().map(|confining| confining.of(seat)),
+            confinement: self.confinement.as_ref().map(|confinements| confinements.of(seat)),
         };
         // The names and schemas of the built-in tools are fixed, and a test builds them.
         let mut builtins = builtins(&host).unwrap_or_default();

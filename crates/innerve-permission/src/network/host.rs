@@ -3,7 +3,7 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::fmt;
 
-use super::HowNamed;
+use super::Specificity;
 use crate::rule::DomainPattern;
 
 /// The longest name of a host, in bytes (RFC 1035, 2.3.4, as text without the last dot).
@@ -119,18 +119,18 @@ impl HostPattern {
         &self.text
     }
 
-    /// How far it names this host, if it does.
-    pub(super) fn allows(&self, host: &Host, port: u16) -> Option<HowNamed> {
+    /// How exactly it names this host, if it does.
+    pub(super) fn allows(&self, host: &Host, port: u16) -> Option<Specificity> {
         if self.port.is_some_and(|own| own != port) {
             return None;
         }
         match (&self.hosts, host) {
-            (Hosts::Any, _) => Some(HowNamed::AsAny),
+            (Hosts::Any, _) => Some(Specificity::Any),
             (Hosts::Address(own), Host::Address(address)) => {
-                (own == address).then_some(HowNamed::ByAddress)
+                (own == address).then_some(Specificity::Address)
             }
             (Hosts::Domain(own), Host::Name(name)) => own.matches(name).then(|| {
-                if own.only_host().is_some() { HowNamed::ByName } else { HowNamed::ByPattern }
+                if own.only_host().is_some() { Specificity::Name } else { Specificity::Pattern }
             }),
             // The parts of an address are no domains.
             (Hosts::Domain(_), Host::Address(_)) | (Hosts::Address(_), Host::Name(_)) => None,

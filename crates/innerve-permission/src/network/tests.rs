@@ -81,39 +81,39 @@ fn hosts_have_one_form() {
 
 #[test]
 fn an_entry_allows_the_hosts_it_names() {
-    use HowNamed::{AsAny, ByAddress, ByName, ByPattern};
+    use Specificity::{Address, Any, Name, Pattern};
     for (entry, host, port, how) in [
-        ("example.com", "example.com", 443, Some(ByName)),
-        ("Example.com.", "EXAMPLE.COM.", 80, Some(ByName)),
+        ("example.com", "example.com", 443, Some(Name)),
+        ("Example.com.", "EXAMPLE.COM.", 80, Some(Name)),
         ("example.com", "www.example.com", 443, None),
         ("example.com", "example.com.evil.net", 443, None),
         ("example.com", "notexample.com", 443, None),
-        ("*.example.com", "a.b.example.com", 443, Some(ByPattern)),
+        ("*.example.com", "a.b.example.com", 443, Some(Pattern)),
         ("*.example.com", "example.com", 443, None),
         ("*.example.com", "evilexample.com", 443, None),
-        ("api-*.example.com", "api-1.example.com", 443, Some(ByPattern)),
+        ("api-*.example.com", "api-1.example.com", 443, Some(Pattern)),
         ("api-*.example.com", "api-1.evil.example.com", 443, None),
         ("example.*", "example.evil.com", 443, None),
-        ("*", "anything.example", 1, Some(AsAny)),
-        ("*", "10.0.0.1", 1, Some(AsAny)),
-        ("*:443", "anything.example", 443, Some(AsAny)),
+        ("*", "anything.example", 1, Some(Any)),
+        ("*", "10.0.0.1", 1, Some(Any)),
+        ("*:443", "anything.example", 443, Some(Any)),
         ("*:443", "anything.example", 80, None),
-        ("example.com:443", "example.com", 443, Some(ByName)),
+        ("example.com:443", "example.com", 443, Some(Name)),
         ("example.com:443", "example.com", 80, None),
-        ("*.example.com:8443", "a.example.com", 8443, Some(ByPattern)),
-        ("127.0.0.1:8080", "127.0.0.1", 8080, Some(ByAddress)),
-        ("127.0.0.1", "127.0.0.1.", 1, Some(ByAddress)),
-        ("127.0.0.1", "::ffff:127.0.0.1", 1, Some(ByAddress)),
+        ("*.example.com:8443", "a.example.com", 8443, Some(Pattern)),
+        ("127.0.0.1:8080", "127.0.0.1", 8080, Some(Address)),
+        ("127.0.0.1", "127.0.0.1.", 1, Some(Address)),
+        ("127.0.0.1", "::ffff:127.0.0.1", 1, Some(Address)),
         ("127.0.0.1", "localhost", 1, None),
         ("localhost", "127.0.0.1", 1, None),
-        ("[::1]:8080", "[::1]", 8080, Some(ByAddress)),
+        ("[::1]:8080", "[::1]", 8080, Some(Address)),
         ("[::1]:8080", "[::1]", 8081, None),
-        ("[::1]", "::1", 9, Some(ByAddress)),
-        ("::1", "::1", 9, Some(ByAddress)),
+        ("[::1]", "::1", 9, Some(Address)),
+        ("::1", "::1", 9, Some(Address)),
         ("*.0.0.x", "127.0.0.1", 9, None),
     ] {
         let policy = policy(&json!({ "allowedDomains": [entry] }));
-        let judged = policy.judge(host, port).ok().map(|allowed| allowed.how);
+        let judged = policy.judge(host, port).ok().map(|allowed| allowed.specificity);
         assert_eq!(judged, how, "{entry} {host}:{port}");
     }
 }
@@ -121,10 +121,10 @@ fn an_entry_allows_the_hosts_it_names() {
 #[test]
 fn the_closest_entry_says_how_a_host_is_named() {
     let policy = policy(&json!({ "allowedDomains": ["*", "*.example.com", "a.example.com:80"] }));
-    let how = |host, port| policy.judge(host, port).unwrap().how;
-    assert_eq!(how("a.example.com", 80), HowNamed::ByName);
-    assert_eq!(how("a.example.com", 81), HowNamed::ByPattern);
-    assert_eq!(how("b.example.org", 80), HowNamed::AsAny);
+    let how = |host, port| policy.judge(host, port).unwrap().specificity;
+    assert_eq!(how("a.example.com", 80), Specificity::Name);
+    assert_eq!(how("a.example.com", 81), Specificity::Pattern);
+    assert_eq!(how("b.example.org", 80), Specificity::Any);
 }
 
 #[test]

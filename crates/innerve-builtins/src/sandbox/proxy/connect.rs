@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use innerve_permission::{AllowedHost, Host, HowNamed};
+use innerve_permission::{AllowedHost, Host, Specificity};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
@@ -56,14 +56,14 @@ impl Gate {
             return Err(refused("it is no port"));
         }
         let judged = self.egress.policy.judge(asked, port);
-        let AllowedHost { host, how } = judged.map_err(|why| refused(&why.to_string()))?;
+        let AllowedHost { host, specificity } = judged.map_err(|why| refused(&why.to_string()))?;
         let found = resolve(&host, port)
             .await
             .map_err(|error| Trouble::Unknown(format!("{host} cannot be resolved: {error}")))?;
         let mut allowed = Vec::new();
         let mut why = None;
         for address in found {
-            match self.check(address, how) {
+            match self.check(address, specificity) {
                 Ok(()) => allowed.push(address),
                 Err(reason) => why = Some(reason),
             }
@@ -88,17 +88,21 @@ impl Gate {
         Err(Trouble::Unreachable(format!("{host}:{port} is not reached: {last}")))
     }
 
-    /// Whether an address may be connected to that an entry leads to by naming its host like this.
-    pub(super) fn check(&self, address: SocketAddr, how: HowNamed) -> Result<(), String> {
+    /// Whether an address may be connected to that an entry leads to by naming its host so exactly.
+    pub(super) fn check(
+        &self,
+        address: SocketAddr,
+        specificity: Specificity,
+    ) -> Result<(), String> {
         let ip = address.ip().to_canonical();
         if let Some(name) = self.egress.policy.denies_address(ip, address.port()) {
             return Err(format!("its address is {ip}, and {name} denies it"));
         }
-        let near = match how {
-            HowNamed::ByAddress => return Ok(()),
-            HowNamed::ByName => is_private(ip) || ip.is_loopback(),
-            HowNamed::ByPattern => is_private(ip),
-            HowNamed::AsAny => false,
+        let near = match specificity {
+            Specificity::Address => return Ok(()),
+            Specificity::Name => is_private(ip) || ip.is_loopback(),
+            Specificity::Pattern => is_private(ip),
+            Specificity::Any => false,
         };
         if near || is_public(ip) {
             return Ok(());

@@ -7,6 +7,7 @@ use http_body_util::{Either, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::uri::{Authority, PathAndQuery, Scheme};
+use hyper::server::conn::http1;
 use hyper::upgrade::OnUpgrade;
 use hyper::{Method, Request, Response, StatusCode, Uri, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -17,7 +18,7 @@ use super::connect::{Opened, Trouble};
 use super::{Gate, HEAD_LIMIT};
 
 /// The largest head of a request, in bytes.
-pub(super) const MAX_HEAD: usize = 64 * 1024;
+const MAX_HEAD: usize = 64 * 1024;
 /// Headers that speak of one connection only (RFC 9110, 7.6.1), besides those that `Connection` names.
 const HOP_BY_HOP: &[&str] = &[
     "connection",
@@ -55,21 +56,26 @@ pub(super) async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         let (gate, begun) = (Arc::clone(gate), Arc::clone(&begun));
         async move { Ok::<_, Infallible>(answer(&gate, &begun, request).await) }
     });
-    let served = hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_LIMIT)
-        .max_buf_size(MAX_HEAD)
-        .preserve_header_case(true)
-        .auto_date_header(false)
-        .serve_connection(TokioIo::new(stream), service)
-        .with_upgrades()
-        .await;
+    let served =
+        http_server().serve_connection(TokioIo::new(stream), service).with_upgrades().await;
     let tunnel = begun.tunnel.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let (Ok(()), Some((upgrade, opened))) = (served, tunnel)
         && let Ok(client) = upgrade.await
     {
         gate.tunnel(TokioIo::new(client), opened).await;
     }
+}
+
+/// How a client is served, here and within TLS.
+pub(super) fn http_server() -> http1::Builder {
+    let mut server = http1::Builder::new();
+    server
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_LIMIT)
+        .max_buf_size(MAX_HEAD)
+        .preserve_header_case(true)
+        .auto_date_header(false);
+    server
 }
 
 async fn answer(gate: &Gate, begun: &Begun, mut request: Request<Incoming>) -> Response<Body> {

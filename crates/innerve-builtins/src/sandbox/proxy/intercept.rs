@@ -11,7 +11,7 @@ use hyper::body::Incoming;
 use hyper::header::HOST;
 use hyper::http::uri::Authority as UriAuthority;
 use hyper::{Request, Response, StatusCode, service::service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use innerve_permission::Host;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
@@ -22,7 +22,7 @@ use tokio::time::timeout;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use super::connect::{Opened, named};
-use super::http::{Begun, Body, MAX_HEAD, failure, send, words};
+use super::http::{Begun, Body, failure, http_server, send, words};
 use super::{Gate, HEAD_LIMIT, relay};
 use crate::sandbox::authority::Authority;
 use crate::sandbox::masking::Masking;
@@ -99,13 +99,7 @@ impl Interception {
             let tunnel = &tunnel;
             async move { Ok::<_, Infallible>(tunnel.answer(request).await) }
         });
-        let served = hyper::server::conn::http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_LIMIT)
-            .max_buf_size(MAX_HEAD)
-            .preserve_header_case(true)
-            .auto_date_header(false)
-            .serve_connection(TokioIo::new(client), service);
+        let served = http_server().serve_connection(TokioIo::new(client), service);
         // How it ended is between the client and the server.
         drop(served.await);
     }

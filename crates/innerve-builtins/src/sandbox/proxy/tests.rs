@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 #[cfg(feature = "web")]
 use innerve_permission::Host;
-use innerve_permission::HowNamed::{AsAny, ByAddress, ByName, ByPattern};
+use innerve_permission::Specificity::{Address, Any, Name, Pattern};
 use innerve_permission::{Layer, RuleSource, merge};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -378,33 +378,33 @@ async fn a_name_leads_only_to_addresses_that_its_entry_may_lead_to() {
     let lists = json!({ "allowedDomains": ["*"], "deniedDomains": ["10.0.0.9", "8.8.4.4:53"] });
     let started = start(egress(&lists));
     for (address, from) in [
-        ("1.1.1.1:443", Some(AsAny)),
-        ("[2606:4700::1111]:443", Some(AsAny)),
-        ("[::ffff:1.1.1.1]:443", Some(AsAny)),
-        ("10.0.0.1:443", Some(ByPattern)),
-        ("192.168.1.1:443", Some(ByPattern)),
-        ("100.64.0.1:443", Some(ByPattern)),
-        ("[fd00::1]:443", Some(ByPattern)),
-        ("[::ffff:10.0.0.1]:443", Some(ByPattern)),
-        ("127.0.0.1:443", Some(ByName)),
-        ("[::1]:443", Some(ByName)),
-        ("[::ffff:127.0.0.1]:443", Some(ByName)),
-        ("169.254.169.254:80", Some(ByAddress)),
-        ("[::ffff:169.254.169.254]:80", Some(ByAddress)),
-        ("[fe80::1]:80", Some(ByAddress)),
-        ("0.0.0.0:80", Some(ByAddress)),
-        ("[::]:80", Some(ByAddress)),
-        ("224.0.0.1:80", Some(ByAddress)),
-        ("[ff02::1]:80", Some(ByAddress)),
-        ("[64:ff9b::7f00:1]:80", Some(ByAddress)),
-        ("[2002:7f00:1::]:80", Some(ByAddress)),
+        ("1.1.1.1:443", Some(Any)),
+        ("[2606:4700::1111]:443", Some(Any)),
+        ("[::ffff:1.1.1.1]:443", Some(Any)),
+        ("10.0.0.1:443", Some(Pattern)),
+        ("192.168.1.1:443", Some(Pattern)),
+        ("100.64.0.1:443", Some(Pattern)),
+        ("[fd00::1]:443", Some(Pattern)),
+        ("[::ffff:10.0.0.1]:443", Some(Pattern)),
+        ("127.0.0.1:443", Some(Name)),
+        ("[::1]:443", Some(Name)),
+        ("[::ffff:127.0.0.1]:443", Some(Name)),
+        ("169.254.169.254:80", Some(Address)),
+        ("[::ffff:169.254.169.254]:80", Some(Address)),
+        ("[fe80::1]:80", Some(Address)),
+        ("0.0.0.0:80", Some(Address)),
+        ("[::]:80", Some(Address)),
+        ("224.0.0.1:80", Some(Address)),
+        ("[ff02::1]:80", Some(Address)),
+        ("[64:ff9b::7f00:1]:80", Some(Address)),
+        ("[2002:7f00:1::]:80", Some(Address)),
         ("10.0.0.9:443", None),
         ("[::ffff:10.0.0.9]:443", None),
         ("8.8.4.4:53", None),
-        ("8.8.4.4:443", Some(AsAny)),
+        ("8.8.4.4:443", Some(Any)),
     ] {
         let gate = &started.proxy.gate;
-        let found = [AsAny, ByPattern, ByName, ByAddress]
+        let found = [Any, Pattern, Name, Address]
             .into_iter()
             .find(|how| gate.check(address.parse().unwrap(), *how).is_ok());
         assert_eq!(found, from, "{address}");

@@ -15,6 +15,7 @@ use tempfile::NamedTempFile;
 
 use super::is_of_project;
 use super::paths::located;
+use crate::private;
 
 /// What stands at the beginning of every placeholder.
 const PLACEHOLDER: &str = "innerve-masked-";
@@ -133,11 +134,7 @@ impl Credentials {
         if let Some(file) = stand_ins.get(path).filter(|file| file.path().is_file()) {
             return Ok(file.path().to_owned());
         }
-        let mut folder = std::fs::DirBuilder::new();
-        folder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
-        folder.create(&self.folder)?;
+        private::make_folder(&self.folder)?;
         let mut file = NamedTempFile::new_in(&self.folder)?;
         file.write_all(placeholder.as_bytes())?;
         let shown = file.path().to_owned();

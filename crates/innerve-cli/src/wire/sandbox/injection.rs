@@ -1,7 +1,6 @@
 //! Masked credentials that some hosts get all the same: whether settings have TLS end in the proxy for it, and what commands
 //! need to know of that.
 
-use std::fs::DirBuilder;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,6 +12,7 @@ use tempfile::TempDir;
 
 use super::credentials::Masked;
 use super::is_of_project;
+use crate::private;
 
 /// Whether TLS ends in the proxy (Claude Code settings reference, `sandbox.network.tlsTerminate`).
 const TERMINATE: &str = "/sandbox/network/tlsTerminate";
@@ -80,11 +80,7 @@ impl Injection {
 
     fn new(masking: Masking, state: &Path) -> io::Result<Self> {
         let place = state.join("masked");
-        let mut builder = DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&place)?;
+        private::make_folder(&place)?;
         let folder = tempfile::Builder::new().prefix("trusted-").tempdir_in(place)?;
         let interception = Interception::new(masking)?;
         let variables = interception.introduce(folder.path(), |name| std::env::var(name).ok())?;

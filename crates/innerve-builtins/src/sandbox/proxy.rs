@@ -37,8 +37,8 @@ const ALIVE: &str = "alive";
 pub(super) const SOCKET: &str = "socket";
 /// How long a client may take for what it has to say before anything is connected.
 const HEAD_LIMIT: Duration = Duration::from_secs(30);
-/// Connections of one command at a time; more wait.
-const MAX_CONNECTIONS: usize = 128;
+/// Connections of one command at a time; more wait. A part of those of all, so that no two commands hold up the others.
+const MAX_CONNECTIONS: usize = 48;
 /// Connections of all commands at a time: each takes two file descriptors of this process.
 const MAX_ALL: usize = 256;
 /// Refusals that are told of one command.

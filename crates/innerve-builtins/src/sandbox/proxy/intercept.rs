@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hyper::body::Incoming;
 use hyper::header::HOST;
 use hyper::http::uri::Authority as UriAuthority;
-use hyper::{Request, Response, StatusCode, service::service_fn};
+use hyper::{Method, Request, Response, StatusCode, service::service_fn};
 use hyper_util::rt::TokioIo;
 use innerve_permission::Host;
 use rustls::ClientConfig;
@@ -127,6 +127,10 @@ struct Tunnel<'a> {
 
 impl Tunnel<'_> {
     async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+        if request.method() == Method::CONNECT {
+            let text = "there is no proxy at the end of this tunnel".to_owned();
+            return words(StatusCode::METHOD_NOT_ALLOWED, text);
+        }
         if !self.is_for_here(&request) {
             let text = format!(
                 "this is a tunnel to {}:{}, and the request is for another host",

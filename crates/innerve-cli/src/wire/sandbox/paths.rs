@@ -1,5 +1,7 @@
 //! What commands in the sandbox may read and change: what settings say, and what permission rules say.
 
+mod git;
+mod lists;
 mod rules;
 mod search;
 
@@ -13,7 +15,8 @@ use innerve_permission::{Layer, PathFacts, PathScopes, Policy, RuleSource};
 use innerve_tool::port::ProcessRequest;
 use serde_json::Value;
 
-use super::{flags, is_of_project};
+use super::is_of_project;
+use lists::Oddities;
 pub(super) use rules::RulePaths;
 
 /// What in a working directory decides what runs outside of the sandbox later.
@@ -31,6 +34,8 @@ pub(super) struct Paths {
     deny_read: Vec<PathBuf>,
     /// Whether files are not isolated at all.
     disabled: bool,
+    /// What should deny something and cannot be held.
+    broken: Vec<String>,
     warnings: Vec<String>,
 }
 
@@ -48,23 +53,19 @@ impl Paths {
         let mut warnings = Vec::new();
         let disabled = is_disabled(layers, &mut warnings);
         let managed_reads = only_managed_reads(layers, &mut warnings);
-        let list = |pointer: &'static str, loosens: bool| {
-            let pointers = flags(layers, pointer);
-            pointers.filter(move |(layer, _)| !loosens || layer.trusted || !is_of_project(layer))
-        };
-        let paths = |entries: &mut dyn Iterator<Item = (&Layer, &str)>| {
-            entries.map(|(layer, entry)| located(layer, entry, home)).collect()
-        };
-        let mut reads = list("/sandbox/filesystem/allowRead", true)
-            .filter(|(layer, _)| !managed_reads || layer.source == RuleSource::Policy);
-        Self {
-            write: paths(&mut list("/sandbox/filesystem/allowWrite", true)),
-            deny_write: paths(&mut list("/sandbox/filesystem/denyWrite", false)),
-            read: paths(&mut reads),
-            deny_read: paths(&mut list("/sandbox/filesystem/denyRead", false)),
-            disabled,
-            warnings,
-        }
+        let mut odd = Oddities::default();
+        let loosening = || layers.iter().filter(|layer| layer.trusted || !is_of_project(layer));
+        let reading =
+            loosening().filter(|layer| !managed_reads || layer.source == RuleSource::Policy);
+        let write = odd.read(loosening(), "allowWrite", home, false);
+        let read = odd.read(reading, "allowRead", home, false);
+        let deny_write = odd.read(layers.iter(), "denyWrite", home, true);
+        let deny_read = odd.read(layers.iter(), "denyRead", home, true);
+        let Oddities { warnings: left_out, broken } = odd;
+        warnings.extend(left_out);
+        warnings
+            .extend(broken.iter().map(|what| format!("no command runs in the sandbox: {what}")));
+        Self { write, deny_write, read, deny_read, disabled, broken, warnings }
     }
 
     /// What is odd about the settings.
@@ -117,6 +118,9 @@ impl Paths {
             let profile = SandboxProfile { write, ..SandboxProfile::default() };
             return Ok(Access { profile, notes: Vec::new() });
         }
+        if let Some(what) = self.broken.first() {
+            return Err(what.clone());
+        }
         let by_rules = rules.now(policy)?;
         let real = |path: &Path| disk.resolve(path).real.unwrap_or_else(|| path.to_path_buf());
         let denied: Vec<PathBuf> =
@@ -135,8 +139,10 @@ impl Paths {
             }));
             deny_write
                 .retain(|path| !path.starts_with(root.join(".git")) || root.join(".git").is_dir());
+            deny_write.extend(git::deciding(root));
         }
         // A worktree below `.innerve` is a place to work in.
+        deny_write.extend(git::deciding(&policy.cwd));
         write.push(policy.cwd.clone());
         write.push(std::env::temp_dir());
         write.extend(self.write.iter().cloned());

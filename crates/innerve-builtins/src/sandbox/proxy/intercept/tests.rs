@@ -174,6 +174,17 @@ async fn a_request_for_another_host_does_not_leave_the_tunnel() {
 }
 
 #[tokio::test]
+async fn a_tunnel_in_the_tunnel_is_refused() {
+    let world = world("localhost", true).await;
+    let mut tunnel = world.tunnel().await;
+    let request =
+        format!("CONNECT {0} HTTP/1.1\r\nHost: {0}\r\nX: {PLACEHOLDER}\r\n\r\n", world.host());
+    tunnel.write_all(request.as_bytes()).await.unwrap();
+    let answer = head(&mut tunnel).await;
+    assert!(answer.starts_with("HTTP/1.1 405"), "{answer}");
+}
+
+#[tokio::test]
 async fn a_server_that_is_not_who_it_says_gets_nothing() {
     let world = world("localhost", false).await;
     let answer = world.ask(&world.host(), &format!("Authorization: {PLACEHOLDER}\r\n")).await;

@@ -160,6 +160,15 @@ impl Layer {
         }
     }
 
+    /// That a setting waits for trust.
+    fn until_trusted(&self, pointer: &str) -> SettingsWarning {
+        let why = format!(
+            "`{}` is ignored until the workspace is trusted (`innerve trust`)",
+            setting(pointer)
+        );
+        self.warning(pointer, why)
+    }
+
     /// Whether a project's files say it, so that it may loosen nothing before the workspace is trusted.
     fn is_of_project(&self) -> bool {
         matches!(self.source, RuleSource::Project | RuleSource::Local)
@@ -381,6 +390,11 @@ fn chosen(
         warnings.push(layer.warning(pointer, why));
     }
     None
+}
+
+/// The name of a setting, as people write it.
+fn setting(pointer: &str) -> String {
+    pointer.trim_start_matches('/').replace('/', ".")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Layer, SettingsWarning};
+use super::{Layer, SettingsWarning, setting};
 use crate::RuleSource;
 use crate::network::{Entry, HostPattern, NetworkPolicy};
 
@@ -34,11 +34,7 @@ pub(super) fn of(ordered: &[&Layer], warnings: &mut Vec<SettingsWarning>) -> Net
             continue;
         }
         if !layer.may_loosen() {
-            let why = format!(
-                "`{}` is ignored until the workspace is trusted (`innerve trust`)",
-                setting(ALLOWED)
-            );
-            warnings.push(layer.warning(ALLOWED, why));
+            warnings.push(layer.until_trusted(ALLOWED));
             continue;
         }
         policy.allowed.extend(allowed);
@@ -77,9 +73,4 @@ fn entries(layer: &Layer, pointer: &str) -> (Vec<Entry>, Vec<(String, String)>) 
         }
     }
     (entries, wrong)
-}
-
-/// The name of a setting, as people write it.
-fn setting(pointer: &str) -> String {
-    pointer.trim_start_matches('/').replace('/', ".")
 }

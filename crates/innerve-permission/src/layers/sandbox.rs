@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Layer, SettingsWarning};
+use super::{Layer, SettingsWarning, setting};
 use crate::{Behavior, Origin, Rule, Sandbox};
 
 /// The settings of a sandbox by the object that holds them (settings reference of Claude Code, "Sandbox settings").
@@ -81,7 +81,7 @@ fn name_unknown(layer: &Layer, warnings: &mut Vec<SettingsWarning>) {
         let Some(value) = layer.value.pointer(pointer).filter(|value| !value.is_null()) else {
             continue;
         };
-        let setting = pointer.trim_start_matches('/').replace('/', ".");
+        let setting = setting(pointer);
         let Some(object) = value.as_object() else {
             let why = format!("`{setting}` is no object, and has no effect");
             warnings.push(layer.warning(pointer, why));
@@ -108,21 +108,17 @@ fn highest(
         };
         let flag = value.as_bool();
         if loose.contains(&flag.unwrap_or(strict)) && !layer.may_loosen() {
-            warnings.push(until_trusted(layer, pointer));
+            warnings.push(layer.until_trusted(pointer));
             continue;
         }
         if flag.is_none() {
-            let why = format!("`{pointer}` is neither true nor false; `{strict}` is taken");
+            let why =
+                format!("`{}` is neither true nor false; `{strict}` is taken", setting(pointer));
             warnings.push(layer.warning(pointer, why));
         }
         return Some(flag.unwrap_or(strict));
     }
     None
-}
-
-fn until_trusted(layer: &Layer, pointer: &str) -> SettingsWarning {
-    let why = format!("`{pointer}` is ignored until the workspace is trusted (`innerve trust`)");
-    layer.warning(pointer, why)
 }
 
 /// The commands that run outside, as ask rules; one that is no pattern stands for all of them.
@@ -135,7 +131,7 @@ fn excluded(layer: &Layer, warnings: &mut Vec<SettingsWarning>) -> Vec<Rule> {
     };
     if !patterns.is_empty() && !layer.may_loosen() {
         // A project would have its commands run without the sandbox that the person wants around them.
-        warnings.push(until_trusted(layer, pointer));
+        warnings.push(layer.until_trusted(pointer));
         return Vec::new();
     }
     let parse = |pattern: &str| {
@@ -150,8 +146,10 @@ fn excluded(layer: &Layer, warnings: &mut Vec<SettingsWarning>) -> Vec<Rule> {
     let rules = patterns.into_iter().filter_map(|pattern| match pattern.map(parse) {
         Some(Ok(rule)) if !rule.is_blanket() => Some(rule),
         Some(_) | None => {
-            let why =
-                format!("`{pointer}` holds what is no pattern; every command counts as excluded");
+            let why = format!(
+                "`{}` holds what is no pattern; every command counts as excluded",
+                setting(pointer)
+            );
             warnings.push(layer.warning(pointer, why));
             parse("**").ok()
         }

@@ -10,15 +10,28 @@ use super::{flags, is_of_project};
 
 /// Where such sockets are.
 const SERVICES: &[&str] = &[
+    // Programs of Windows, under WSL.
+    "/run/WSL",
+    "/run/avahi-daemon",
+    "/run/buildkit",
     "/run/containerd",
     "/run/crio",
+    "/run/cups",
     "/run/dbus",
     "/run/docker.sock",
+    "/run/host-services",
+    "/run/k3s",
     "/run/libvirt",
+    // It looks up names for others, as does the resolver of systemd: a way out for whoever asks for the right ones.
+    "/run/nscd",
+    "/run/pcscd",
     "/run/podman",
     "/run/screen",
     "/run/snapd.socket",
     "/run/systemd/private",
+    "/run/systemd/resolve/io.systemd.Resolve",
+    "/run/systemd/resolve/io.systemd.Resolve.Monitor",
+    "/run/tailscale",
     "/run/user",
     "/tmp/.X11-unix",
     "/tmp/screens",
@@ -28,7 +41,8 @@ const SERVICES: &[&str] = &[
     "/var/snap/lxd/common/lxd/unix.socket",
 ];
 /// Below the home directory.
-const OWN_SERVICES: &[&str] = &[".docker/desktop", ".docker/run", ".screen"];
+const OWN_SERVICES: &[&str] =
+    &[".1password", ".bitwarden-ssh-agent.sock", ".docker/desktop", ".docker/run", ".screen"];
 /// How the folders begin, among the temporary files, in which terminals and editors take commands; a user's number follows.
 const TEMPORARY: &[&str] = &["tmux-", "emacs"];
 /// Variables that name a socket, perhaps as a `unix:` address: agents of keys, terminals, editors, containers.
@@ -42,6 +56,7 @@ const VARIABLES: &[&str] = &[
     "TMUX",
     "VSCODE_GIT_IPC_HANDLE",
     "VSCODE_IPC_HOOK_CLI",
+    "WSL_INTEROP",
 ];
 
 /// The services that commands may talk to.
@@ -197,6 +212,32 @@ mod tests {
         let mut profile = SandboxProfile::default();
         Sockets::All.apply(&mut profile, &home);
         assert_eq!(profile, SandboxProfile::default());
+    }
+
+    #[test]
+    fn what_resolves_names_or_runs_programs_elsewhere_is_hidden_and_its_files_are_not() {
+        let mut profile = SandboxProfile::default();
+        Sockets::These(Vec::new()).apply(&mut profile, Path::new("/home/u"));
+        let hides =
+            |path: &str| profile.deny_read.iter().any(|hidden| Path::new(path).starts_with(hidden));
+        for socket in [
+            "/run/systemd/resolve/io.systemd.Resolve",
+            "/run/nscd/socket",
+            "/run/avahi-daemon/socket",
+            "/run/WSL/8_interop",
+            "/home/u/.1password/agent.sock",
+            "/home/u/.bitwarden-ssh-agent.sock",
+        ] {
+            assert!(hides(socket), "{socket}");
+        }
+        for file in ["/run/systemd/resolve/stub-resolv.conf", "/home/u/.bashrc"] {
+            assert!(!hides(file), "{file}");
+        }
+        let place = tempfile::tempdir().unwrap();
+        let socket = place.path().join("1_interop");
+        let _listener = UnixListener::bind(&socket).unwrap();
+        let named = |name: &str| (name == "WSL_INTEROP").then(|| socket.display().to_string());
+        assert!(services(Path::new("/home/u"), named).contains(&socket));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The sandbox of the operating system around commands, by both mechanisms.
 
+mod deciding;
 mod files;
 
 use std::path::Path;
@@ -233,5 +234,16 @@ fn a_command_does_not_set_the_machine() {
             "for file in /proc/sys/kernel/core_pattern /proc/sysrq-trigger /proc/mtrr; do (: >> $file) && echo open; done; true",
         );
         assert!(!told.lines().any(|line| line == "open"), "bubblewrap {bubblewrap}: {told}");
+    }
+}
+
+#[test]
+fn a_command_of_the_superuser_has_no_more_rights_than_work_on_files_needs() {
+    for bubblewrap in mechanisms() {
+        let told = run(&World::new(), &sandbox(bubblewrap, &json!({})), "cat /proc/self/status");
+        let effective = told.lines().find_map(|line| line.strip_prefix("CapEff:"));
+        let effective = u64::from_str_radix(effective.unwrap().trim(), 16).unwrap();
+        // CHOWN, DAC_OVERRIDE, FOWNER, FSETID (capabilities(7)).
+        assert_eq!(effective & !0b1_1011, 0, "bubblewrap {bubblewrap}: {effective:x}");
     }
 }

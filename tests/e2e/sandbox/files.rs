@@ -212,7 +212,7 @@ fn credentials_are_hidden_or_masked() {
             ],
         }});
         let text = "echo denied=[$DENIED_TOKEN] broken=[$BROKEN_TOKEN] masked=[$MASKED_TOKEN] free=[$FREE_TOKEN]\nenv\n\
-                    cat ~/token ~/store/a ~/masked\ncat /proc/[0-9]*/environ | tr '\\0' '\\n'";
+                    cat ~/token ~/store/a\necho file=[$(cat ~/masked)]\ncat /proc/[0-9]*/environ | tr '\\0' '\\n'";
         let path = world.root().join("scripts/script.sh");
         write(&path, text);
         let input = json!({ "command": format!("bash {}", path.display()) }).to_string();
@@ -229,7 +229,7 @@ fn credentials_are_hidden_or_masked() {
         assert!(told.contains("denied=[] broken=[] masked=[innerve-masked-"), "{told}");
         assert!(told.contains("free=[free-7]"), "{told}");
         assert_eq!(
-            told.matches("innerve-masked-").count() > 2,
+            told.contains("file=[innerve-masked-"),
             bubblewrap,
             "a copy of the file: {told}"
         );

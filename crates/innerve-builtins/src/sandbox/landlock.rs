@@ -9,6 +9,10 @@ use ::landlock::{
     RulesetAttr as _, RulesetCreatedAttr as _, RulesetStatus, Scope, path_beneath_rules,
 };
 
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set, set_capabilities,
+};
+
 use super::hidden::HiddenPlaces;
 use super::{Network, SandboxProfile};
 
@@ -70,11 +74,30 @@ pub(super) fn restrict(profile: &SandboxProfile) -> io::Result<()> {
         .and_then(::landlock::RulesetCreated::restrict_self)
         .map_err(|error| failed(&error))?;
     match status.ruleset {
-        RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced => Ok(()),
+        RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced => give_up_capabilities(),
         RulesetStatus::NotEnforced => {
             Err(io::Error::new(io::ErrorKind::Unsupported, "this kernel has no Landlock"))
         }
     }
+}
+
+/// What a command may do beyond its user: nothing. The superuser keeps what works on others' files needs, as in
+/// bubblewrap: with all of its rights it would read the memory of programs outside, or load a driver.
+///
+/// A thread that has been restricted gains none of them again by starting a program (`PR_SET_NO_NEW_PRIVS`).
+fn give_up_capabilities() -> io::Result<()> {
+    let kept = CapabilitySet::CHOWN
+        | CapabilitySet::DAC_OVERRIDE
+        | CapabilitySet::FOWNER
+        | CapabilitySet::FSETID;
+    let CapabilitySets { effective, permitted, inheritable: _ } = capabilities(None)?;
+    if permitted.is_empty() {
+        return Ok(());
+    }
+    clear_ambient_capability_set()?;
+    let inheritable = CapabilitySet::empty();
+    let (effective, permitted) = (effective & kept, permitted & kept);
+    Ok(set_capabilities(None, CapabilitySets { effective, permitted, inheritable })?)
 }
 
 /// The places that together are all of `start` but what is hidden, and the directories on the way to that, whose names

@@ -463,7 +463,7 @@ fn doctor_says_what_commands_reach_and_landlock_that_they_reach_nothing() {
     settings["sandbox"]["bwrapPath"] = json!("/nonexistent/bwrap");
     let told = run(&world, &settings, "env | grep -ci proxy");
     if !told.contains("is not available") {
-        assert!(told.contains("have no network, whatever `sandbox.network` says"), "{told}");
+        assert!(told.contains("make no TCP connection, whatever `sandbox.network` says"), "{told}");
         assert!(told.contains("0\n"), "{told}");
     }
 }

@@ -97,8 +97,8 @@ fn prepare_by(
             outcome.warnings.extend(warnings);
             if !mechanism.supports_proxies() && !reach.is_closed() {
                 outcome.warnings.push(format!(
-                    "commands in a sandbox of {} have no network, whatever `sandbox.network` says: install bubblewrap, or name \
-                     those that need it in `sandbox.excludedCommands`",
+                    "commands in a sandbox of {} make no TCP connection, whatever `sandbox.network` says, and UDP is not held: \
+                     install bubblewrap, or name those that need the network in `sandbox.excludedCommands`",
                     mechanism.name()
                 ));
             }

@@ -115,6 +115,9 @@ impl Ui {
     /// Puts back what was being written; gives where the answer goes.
     fn close_question(&mut self) -> Option<Reply> {
         let open = self.open.take()?;
+        if let Some(work) = &mut self.run {
+            work.answered(&open.id);
+        }
         self.editor.set(open.draft);
         Some(open.reply)
     }

@@ -69,6 +69,11 @@ impl Work {
         });
     }
 
+    /// A question about a call is settled: what it takes from now on is its own time.
+    pub(super) fn answered(&mut self, id: &ToolUseId) {
+        restart(&mut self.calls, id);
+    }
+
     /// Takes news of a call; gives what should stay on the screen.
     pub(super) fn progress(&mut self, event: &ProgressEvent) -> Option<String> {
         let id = event.parent_tool_use_id.as_ref().unwrap_or(&event.tool_use_id);
@@ -146,6 +151,13 @@ impl Running {
     }
 }
 
+/// Counts the time of this call from now on; all others go on.
+fn restart(calls: &mut [Running], id: &ToolUseId) {
+    if let Some(call) = calls.iter_mut().find(|call| call.id == *id) {
+        call.since = Instant::now();
+    }
+}
+
 /// The end of what a sub-agent did.
 fn last_steps(steps: &VecDeque<String>, count: usize) -> Vec<String> {
     let hidden = steps.len().saturating_sub(MAX_STEPS);
@@ -179,6 +191,25 @@ mod tests {
     fn times_are_short() {
         assert_eq!(clock(Duration::from_secs(59)), "59 s");
         assert_eq!(clock(Duration::from_secs(125)), "2 min 5 s");
+    }
+
+    #[test]
+    fn the_time_of_a_call_is_without_that_of_its_question() {
+        let since = Instant::now().checked_sub(Duration::from_secs(60)).unwrap();
+        let running = |id: &str| Running {
+            id: ToolUseId::from(id),
+            tool: "Bash".to_owned(),
+            line: String::new(),
+            since,
+            progress: Vec::new(),
+            steps: VecDeque::new(),
+            count: 0,
+        };
+        let mut calls = [running("asked"), running("other")];
+        restart(&mut calls, &ToolUseId::from("asked"));
+        restart(&mut calls, &ToolUseId::from("of a sub-agent"));
+        let times = calls.map(|call| call.since.elapsed() >= Duration::from_secs(60));
+        assert_eq!(times, [false, true]);
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod bubblewrap;
 mod hidden;
 #[cfg(target_os = "linux")]
 mod landlock;
+mod live;
 mod masking;
 mod proxy;
 
@@ -23,6 +24,7 @@ use hidden::HiddenPlaces;
 use innerve_tool::port::ProcessRequest;
 use serde::{Deserialize, Serialize};
 
+pub use live::LiveFolder;
 pub use masking::{MaskedCredential, Masking};
 pub use proxy::{Egress, Interception, Proxies, Proxy};
 

@@ -377,7 +377,7 @@ impl Workplace {
         reading: Reading,
         policy: Arc<dyn PolicySource>,
     ) -> BuiltinTools {
-        let scratch = self.sandbox.as_ref().and_then(|_| sandbox::Prepared::scratch(&self.state));
+        let scratch = self.sandbox.as_ref().and_then(sandbox::Prepared::scratch);
         let confinement = self.sandbox.clone().map(|sandbox| {
             let disk = Arc::clone(&self.disk);
             let main = sandbox.confinement(Arc::clone(&policy), &disk);

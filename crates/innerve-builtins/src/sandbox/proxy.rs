@@ -17,7 +17,6 @@ use std::time::Duration;
 
 use hyper::HeaderMap;
 use innerve_permission::NetworkPolicy;
-use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, BufReader};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
@@ -25,14 +24,13 @@ use tokio::task::JoinHandle;
 
 use self::connect::Opened;
 pub use self::intercept::Interception;
+use super::live::LiveFolder;
 use crate::bash::Lease;
 
 /// The port where a command finds its proxy, on its own loopback: that of Squid, free in a network that nobody else is in.
 pub(super) const PORT: u16 = 3128;
 /// What of a proxy's folder its command sees.
 const WAY: &str = "way";
-/// What a proxy keeps locked as long as it lives.
-const ALIVE: &str = "alive";
 /// The name of the socket in its folder.
 pub(super) const SOCKET: &str = "socket";
 /// How long a client may take for what it has to say before anything is connected.
@@ -74,8 +72,7 @@ pub struct Proxies {
 #[derive(Debug)]
 pub struct Proxy {
     way: PathBuf,
-    _folder: TempDir,
-    _alive: File,
+    _folder: LiveFolder,
     gate: Arc<Gate>,
     accepting: JoinHandle<()>,
 }
@@ -95,14 +92,7 @@ impl Proxies {
     ///
     /// What a program that was killed left behind in it is removed.
     pub fn new(folder: PathBuf) -> Self {
-        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            // What has none is about to get one.
-            let Ok(alive) = File::open(entry.path().join(ALIVE)) else { continue };
-            if alive.try_lock().is_ok() {
-                // It is tried again next time.
-                drop(fs::remove_dir_all(entry.path()));
-            }
-        }
+        LiveFolder::tidy(&folder);
         Self { folder, all: Arc::new(Semaphore::new(MAX_ALL)), interception: None }
     }
 
@@ -125,15 +115,7 @@ impl Proxies {
 
     /// Starts a proxy; needs an asynchronous runtime.
     pub fn start(&self, egress: Egress) -> io::Result<Proxy> {
-        let mut builder = tempfile::Builder::new();
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-        let folder = builder.prefix("command-").tempdir_in(self.folder()?)?;
-        // It has its name when it is locked: before, another program would take it for one that was left.
-        let unnamed = folder.path().join("begun");
-        let alive = File::create_new(&unnamed)?;
-        alive.lock()?;
-        fs::rename(unnamed, folder.path().join(ALIVE))?;
+        let folder = LiveFolder::new(self.folder()?, "command-")?;
         let way = folder.path().join(WAY);
         fs::create_dir(&way)?;
         let gate = Arc::new(Gate {
@@ -144,7 +126,7 @@ impl Proxies {
             interception: self.interception.clone(),
         });
         let accepting = listen(&way, Arc::clone(&gate))?;
-        Ok(Proxy { way, _folder: folder, _alive: alive, gate, accepting })
+        Ok(Proxy { way, _folder: folder, gate, accepting })
     }
 }
 

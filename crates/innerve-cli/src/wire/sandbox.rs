@@ -5,6 +5,7 @@ mod injection;
 mod network;
 mod paths;
 mod sockets;
+mod workplace;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,9 +24,9 @@ use credentials::Credentials;
 use injection::Injection;
 use network::Reach;
 use paths::{Access, Paths, RulePaths};
+use workplace::Workplace;
 
 use crate::exit::{Failure, Lack};
-use crate::private;
 
 /// The verb by which this program restricts itself.
 pub(crate) const LAUNCH: &str = "sandbox-exec";
@@ -39,6 +40,7 @@ pub(super) struct Prepared {
     paths: Paths,
     credentials: Credentials,
     reach: Reach,
+    workplace: Workplace,
     /// innerve's own directories.
     own: Vec<PathBuf>,
 }
@@ -93,6 +95,7 @@ fn prepare_by(
                 ));
             }
             let [_, state] = own;
+            let workplace = Workplace::below(state);
             let (mut reach, warnings) = Reach::of(layers, merged.network, home, state);
             outcome.warnings.extend(warnings);
             if !mechanism.supports_proxies() && !reach.is_closed() {
@@ -111,10 +114,10 @@ fn prepare_by(
                         .to_owned(),
                 );
             }
-            let (credentials, warnings) = Credentials::of(layers, home, state);
+            let (credentials, warnings) = Credentials::of(layers, home, workplace.clone());
             outcome.warnings.extend(warnings);
             if mechanism.supports_proxies() {
-                let (injection, warnings) = Injection::of(layers, credentials.masked(), state);
+                let (injection, warnings) = Injection::of(layers, credentials.masked(), &workplace);
                 outcome.warnings.extend(warnings);
                 if let Some(injection) = injection {
                     reach = reach.with_injection(injection);
@@ -122,7 +125,7 @@ fn prepare_by(
             }
             let own = own.map(Path::to_owned).to_vec();
             outcome.prepared =
-                Some(Prepared { mechanism, sandbox, paths, credentials, reach, own });
+                Some(Prepared { mechanism, sandbox, paths, credentials, reach, workplace, own });
         }
         Err(why) if is_demanded(layers) => {
             let text = format!(
@@ -169,9 +172,8 @@ impl Prepared {
 
     /// Where the shell's own files are made: not among the temporary files that commands may change, since commands
     /// outside of the sandbox read them too.
-    pub(super) fn scratch(state: &Path) -> Option<PathBuf> {
-        let scratch = state.join("shell");
-        private::make_folder(&scratch).ok().map(|()| scratch)
+    pub(super) fn scratch(&self) -> Option<PathBuf> {
+        self.workplace.folder("shell").ok()
     }
 
     /// The sandbox for the commands of an agent with this policy.

@@ -8,6 +8,7 @@ use innerve_permission::Host;
 use innerve_permission::Specificity::{Address, Any, Name, Pattern};
 use innerve_permission::{Layer, RuleSource, merge};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, UnixStream};
 use tokio::sync::mpsc;
@@ -481,7 +482,7 @@ async fn what_a_killed_program_left_is_removed_and_long_paths_do_no_harm() {
     let alive = first.start(egress(&json!({ "allowedDomains": ["a.example"] }))).unwrap();
     let (dead, begun) = (folder.join("command-dead"), folder.join("command-begun"));
     fs::create_dir_all(dead.join(WAY)).unwrap();
-    fs::write(dead.join(ALIVE), "").unwrap();
+    fs::write(dead.join("alive"), "").unwrap();
     fs::create_dir(&begun).unwrap();
     drop(Proxies::new(folder));
     assert!(!dead.exists() && begun.exists() && alive.folder().join(SOCKET).exists());

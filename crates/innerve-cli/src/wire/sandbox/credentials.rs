@@ -15,7 +15,7 @@ use tempfile::NamedTempFile;
 
 use super::is_of_project;
 use super::paths::located;
-use crate::private;
+use super::workplace::Workplace;
 
 /// What stands at the beginning of every placeholder.
 const PLACEHOLDER: &str = "innerve-masked-";
@@ -29,7 +29,7 @@ pub(super) struct Credentials {
     variables: BTreeMap<String, Mode>,
     /// What is bound over files; gone with the program.
     stand_ins: Arc<Mutex<BTreeMap<PathBuf, NamedTempFile>>>,
-    folder: PathBuf,
+    workplace: Workplace,
 }
 
 /// What a command sees of a credential; of two words about one the stricter counts.
@@ -51,9 +51,9 @@ pub(super) struct Masked {
 }
 
 impl Credentials {
-    /// What the layers say, and what of it is odd. Placeholders of files are kept in a folder below `state`.
-    pub(super) fn of(layers: &[Layer], home: &Path, state: &Path) -> (Self, Vec<String>) {
-        let mut credentials = Self { folder: state.join("masked"), ..Self::default() };
+    /// What the layers say, and what of it is odd. Placeholders of files are kept in `workplace`.
+    pub(super) fn of(layers: &[Layer], home: &Path, workplace: Workplace) -> (Self, Vec<String>) {
+        let mut credentials = Self { workplace, ..Self::default() };
         let mut warnings = Vec::new();
         for layer in layers {
             let Some(value) = layer.value.pointer("/sandbox/credentials") else { continue };
@@ -134,8 +134,7 @@ impl Credentials {
         if let Some(file) = stand_ins.get(path).filter(|file| file.path().is_file()) {
             return Ok(file.path().to_owned());
         }
-        private::make_folder(&self.folder)?;
-        let mut file = NamedTempFile::new_in(&self.folder)?;
+        let mut file = NamedTempFile::new_in(self.workplace.folder("masked")?)?;
         file.write_all(placeholder.as_bytes())?;
         let shown = file.path().to_owned();
         stand_ins.insert(path.to_owned(), file);
@@ -241,7 +240,7 @@ mod tests {
                 Layer::new(*source, "/repo", json!({ "sandbox": { "credentials": value } }))
             })
             .collect();
-        Credentials::of(&layers, Path::new("/home/u"), Path::new("/state"))
+        Credentials::of(&layers, Path::new("/home/u"), Workplace::below(Path::new("/state")))
     }
 
     /// What becomes of one entry about a file and one about a variable, and how many warnings there are.
@@ -330,7 +329,8 @@ mod tests {
         });
         let layer =
             Layer::new(RuleSource::User, "/repo", json!({ "sandbox": { "credentials": entries } }));
-        let (credentials, _) = Credentials::of(&[layer], Path::new("/home/u"), folder.path());
+        let (credentials, _) =
+            Credentials::of(&[layer], Path::new("/home/u"), Workplace::below(folder.path()));
         let mut profile = SandboxProfile::default();
         let mut request = ProcessRequest {
             program: "/bin/true".into(),

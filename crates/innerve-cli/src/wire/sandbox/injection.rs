@@ -2,17 +2,15 @@
 //! need to know of that.
 
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 
 use innerve_builtins::sandbox::{Interception, MaskedCredential, Masking};
 use innerve_permission::{HostPattern, Layer};
 use serde_json::Value;
-use tempfile::TempDir;
 
 use super::credentials::Masked;
 use super::is_of_project;
-use crate::private;
+use super::workplace::Workplace;
 
 /// Whether TLS ends in the proxy (Claude Code settings reference, `sandbox.network.tlsTerminate`).
 const TERMINATE: &str = "/sandbox/network/tlsTerminate";
@@ -25,16 +23,14 @@ pub(super) struct Injection {
     interception: Arc<Interception>,
     /// By which commands find whom to trust.
     variables: Vec<(String, String)>,
-    /// Holds what the variables name.
-    _folder: Arc<TempDir>,
 }
 
 impl Injection {
-    /// What the layers want of these credentials, and what of it is odd; a folder below `state` holds what commands trust.
+    /// What the layers want of these credentials, and what of it is odd; `workplace` holds what commands trust.
     pub(super) fn of(
         layers: &[Layer],
         masked: Vec<Masked>,
-        state: &Path,
+        workplace: &Workplace,
     ) -> (Option<Self>, Vec<String>) {
         let mut warnings = Vec::new();
         // A project could have the connections of its commands looked into.
@@ -69,7 +65,7 @@ impl Injection {
             masked.into_iter().map(|masked| credential(masked, &mut warnings)).collect();
         let said = own().find_map(|layer| layer.value.pointer(PLAINTEXT)?.as_bool());
         let masking = Masking { credentials, allows_plaintext: said == Some(true) };
-        match Self::new(masking, state) {
+        match Self::new(masking, workplace) {
             Ok(injection) => (Some(injection), warnings),
             Err(error) => {
                 warnings.push(format!("no host gets masked credentials: {error}"));
@@ -78,13 +74,11 @@ impl Injection {
         }
     }
 
-    fn new(masking: Masking, state: &Path) -> io::Result<Self> {
-        let place = state.join("masked");
-        private::make_folder(&place)?;
-        let folder = tempfile::Builder::new().prefix("trusted-").tempdir_in(place)?;
+    fn new(masking: Masking, workplace: &Workplace) -> io::Result<Self> {
         let interception = Interception::new(masking)?;
-        let variables = interception.introduce(folder.path(), |name| std::env::var(name).ok())?;
-        Ok(Self { interception: Arc::new(interception), variables, _folder: Arc::new(folder) })
+        let folder = workplace.folder("trusted")?;
+        let variables = interception.introduce(&folder, |name| std::env::var(name).ok())?;
+        Ok(Self { interception: Arc::new(interception), variables })
     }
 
     pub(super) fn interception(&self) -> Arc<Interception> {
@@ -134,7 +128,8 @@ mod tests {
             hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
         };
         let layer = Layer::new(source, "/repo", json!({ "sandbox": sandbox }));
-        let (injection, warnings) = Injection::of(&[layer], vec![masked], state.path());
+        let (injection, warnings) =
+            Injection::of(&[layer], vec![masked], &Workplace::below(state.path()));
         (injection.is_some(), warnings)
     }
 

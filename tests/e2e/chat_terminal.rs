@@ -1,5 +1,8 @@
 //! The chat and its terminal: sizes, signals, suspending, what is redrawn, what never reaches the screen.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use innerve_tests::{Gate, Signal, Wire, World, reply};
 use rustix::process::{Pid, kill_process};
 use serde_json::json;
@@ -132,6 +135,23 @@ fn a_window_pulled_smaller_and_larger_loses_no_line() {
     for line in ["> tell me", "First line.", "A line that is so lo", "narrow screen."] {
         assert_eq!(view.matches(line).count(), 1, "{line}\n{view}");
     }
+    terminal.leaves();
+}
+
+#[test]
+fn in_tmux_nothing_is_drawn_until_it_has_told_of_the_last_size() {
+    let world = World::new();
+    let model = world.model(Wire::Anthropic, []);
+    let innerve = world.innerve([]).model(&model).env("TMUX", "/tmp/tmux-0/default,1,0");
+    let mut terminal = innerve.at_terminal_of(80, 24);
+    terminal.shows("a prompt", |view| view.contains("\n>"));
+    let resized = Instant::now();
+    terminal.resizes(60, 24);
+    // The program hears of the size before the key.
+    thread::sleep(Duration::from_millis(100));
+    terminal.types("text").shows("what was typed", |view| view.contains("> text"));
+    assert!(resized.elapsed() >= Duration::from_millis(290), "{:?}", resized.elapsed());
+    terminal.presses("\u{3}");
     terminal.leaves();
 }
 

@@ -35,6 +35,9 @@ use work::Work;
 
 /// The shortest time between two drawings.
 const FRAME: Duration = Duration::from_millis(30);
+/// How long tmux keeps a further change of its size to itself (250 ms), and a little more. What is drawn meanwhile is drawn
+/// for another size, and stays in the scrollback.
+const LATE: Duration = Duration::from_millis(300);
 /// How often the time of a run is drawn, and withdrawn questions are looked for.
 const TICK: Duration = Duration::from_millis(250);
 /// Ticks between two looks at the settings files.
@@ -154,6 +157,7 @@ impl Ui {
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut count = 0_u32;
         let mut drawn = Instant::now();
+        let is_late = std::env::var_os("TMUX").is_some();
         self.draw()?;
         let mut is_dirty = false;
         loop {
@@ -171,7 +175,12 @@ impl Ui {
                     Flow::On
                 }
                 event = self.input.recv() => match event {
-                    Some(Input::Event(event)) => self.hear(event).await?,
+                    Some(Input::Event(event)) => {
+                        if is_late && matches!(event, Event::Resize(..)) {
+                            drawn = Instant::now() + LATE;
+                        }
+                        self.hear(event).await?
+                    }
                     Some(Input::Unread) => {
                         input::wake();
                         continue;

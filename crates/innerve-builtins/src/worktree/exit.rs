@@ -147,8 +147,10 @@ async fn refuse_loss(
     own: Option<&str>,
     stop: &CancellationToken,
 ) -> Result<(), ToolError> {
-    let status =
-        git.run(&tree.path, &["status", "--porcelain", "--untracked-files=all"], stop).await?;
+    // Of submodules the commits are compared and no more: to look into one is to run what its settings name, and git removes
+    // no working tree that has any.
+    let look = ["status", "--porcelain", "--untracked-files=all", "--ignore-submodules=dirty"];
+    let status = git.run(&tree.path, &look, stop).await?;
     let exclude = format!("--exclude={}", own.unwrap_or_default());
     let mut arguments = vec!["log", "--oneline", "--no-decorate", "--no-color", "HEAD", "--not"];
     if own.is_some() {

@@ -207,6 +207,26 @@ async fn i5_a_hook_of_the_repository_does_not_run() {
 }
 
 #[tokio::test]
+async fn what_the_settings_of_a_repository_in_the_worktree_name_does_not_run() {
+    let mut repository = Repository::new();
+    repository.enter(json!({ "name": "w" })).await.unwrap();
+    let (inner, ran) = (repository.cwd.join("inner"), repository.bench.root().join("ran"));
+    std::fs::create_dir(&inner).unwrap();
+    std::fs::write(inner.join("f"), "1").unwrap();
+    std::fs::write(inner.join(".gitattributes"), "* filter=x\n").unwrap();
+    git(&inner, &["init", "-q"]);
+    git(&inner, &["add", "."]);
+    git(&inner, &["commit", "-q", "-m", "inner"]);
+    git(&inner, &["config", "filter.x.clean", &format!("touch {}; cat", ran.display())]);
+    let entry = format!("160000,{},inner", git(&inner, &["rev-parse", "HEAD"]).trim());
+    git(&repository.cwd, &["update-index", "--add", "--cacheinfo", &entry]);
+    std::fs::write(inner.join("f"), "changed").unwrap();
+    let error = repository.exit(json!({ "action": "remove" })).await.unwrap_err();
+    assert!(error.message().contains("inner"), "{}", error.message());
+    assert!(!ran.exists() && inner.exists());
+}
+
+#[tokio::test]
 async fn a_worktree_made_by_hand_is_left_but_not_removed() {
     let mut repository = Repository::new();
     let other = tempfile::tempdir().unwrap();

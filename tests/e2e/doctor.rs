@@ -99,7 +99,7 @@ fn keys_that_nobody_knows_are_told_by_doctor_and_by_nobody_else() {
         &ended,
         "settings.json:3: innerve does not know `permisions`: did you mean `permissions`?",
     );
-    assert!(state == "problem" && mend.contains("does not hold"), "{ended}");
+    assert!(state == "problem" && mend.contains("has no effect"), "{ended}");
     assert_eq!(finding(&ended, "settings.json:4: innerve does not know `frobnicate`").0, "note");
     assert!(!ended.stdout().contains("statusLine"), "{ended}");
     let check = world.innerve(["check", "ls"]).run();
@@ -188,6 +188,7 @@ fn completions_name_every_verb_and_shells_can_read_them() {
         ("INNERVE SESSIONS UNDO", "\\-\\-dry\\-run"),
         ("INNERVE RULES REPLAY", "\\-\\-against"),
     ];
+    assert!(page.stdout().contains(".SH NOTES") && !page.stdout().contains(" EXTRA"), "{page}");
     for (section, flag) in sections {
         let shown = page.stdout();
         let (_, rest) = shown.split_once(&format!(".SH \"{section}\"\n")).unwrap();

@@ -47,6 +47,8 @@ fn manual(command: Command) -> Result<String, Failure> {
     Man::new(command).render(&mut page).map_err(|error| failed(&error))?;
     let mut page = String::from_utf8(page).map_err(|error| failed(&error))?;
     page.push_str(&sections);
+    // By this name people know such a section.
+    page = page.replace(".SH EXTRA\n", ".SH NOTES\n").replace(".SS EXTRA\n", ".SS NOTES\n");
     for verb in verbs.iter().map(String::as_str).chain(["help"]) {
         page = page.replace(&format!("innerve\\-{verb}(1)"), &format!("innerve {verb}"));
     }

@@ -1,4 +1,4 @@
-//! Keys of settings files that innerve does not know: most are misspelled, and what stands under them does not hold.
+//! Keys of settings files that innerve does not know: most are misspelled, and what stands under them has no effect.
 
 mod public;
 
@@ -42,7 +42,7 @@ impl UnknownKey {
         let text = format!("{place}: innerve does not know `{key}`");
         match meant {
             Some(meant) => Finding::problem(area, format!("{text}: did you mean `{meant}`?"))
-                .mend("correct it; what stands under a key that is not known does not hold"),
+                .mend("correct it: as it stands it has no effect"),
             None => Finding::note(area, text)
                 .mend("remove it, unless it is for another program that reads this file"),
         }

@@ -157,6 +157,13 @@ impl Policy {
             .chain(self.additional_directories.iter().map(PathBuf::as_path))
     }
 
+    /// The names of directories and files whose change is asked about wherever they are (permission modes, protected paths).
+    ///
+    /// Whoever lets commands run unseen has to keep them.
+    pub fn protected_names() -> impl Iterator<Item = &'static str> {
+        crate::resolve::protected_names()
+    }
+
     /// The path as it is compared.
     fn spelling(&self, path: &Path) -> Option<PathBuf> {
         match self.path_style {

@@ -14,6 +14,7 @@ mod search;
 mod suggest;
 
 use call::Call;
+pub(crate) use places::protected_names;
 use reasons::reason;
 pub use scopes::{PathPatterns, PathScopes};
 

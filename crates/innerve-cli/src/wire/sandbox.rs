@@ -23,7 +23,7 @@ use serde_json::Value;
 use credentials::Credentials;
 use injection::Injection;
 use network::Reach;
-use paths::{Access, Paths, RulePaths};
+use paths::{Access, Paths, RulePaths, Watch};
 use workplace::Workplace;
 
 use crate::exit::{Failure, Lack};
@@ -206,7 +206,7 @@ impl Prepared {
         rules: &RulePaths,
         disk: &dyn PathFacts,
     ) -> io::Result<Confined> {
-        let Access { mut profile, notes } = self
+        let Access { mut profile, notes, watch } = self
             .paths
             .access(policy, &request, &self.own, rules, disk)
             .map_err(io::Error::other)?;
@@ -223,11 +223,8 @@ impl Prepared {
         };
         let request = self.mechanism.wrap(&profile, request)?;
         let lease = lease.map(|proxy| Box::new(proxy) as Box<dyn Lease>);
-        let lease = match (lease, notes.is_empty()) {
-            (lease, true) => lease,
-            (lease, false) => Some(Box::new(Told { notes, lease }) as Box<dyn Lease>),
-        };
-        Ok(Confined { request, lease })
+        let lease: Box<dyn Lease> = Box::new(Told { notes, watch, lease });
+        Ok(Confined { request, lease: Some(lease) })
     }
 }
 
@@ -239,17 +236,19 @@ struct AgentSandbox {
     rules: RulePaths,
 }
 
-/// What could not be held for a command, beside what else its sandbox needs.
+/// What there is to tell of a command's sandbox, beside what else that needs.
 #[derive(Debug)]
 struct Told {
+    /// What could not be held.
     notes: Vec<String>,
+    watch: Watch,
     lease: Option<Box<dyn Lease>>,
 }
 
 impl Lease for Told {
     fn notes(&self) -> Vec<String> {
         let others = self.lease.iter().flat_map(|lease| lease.notes());
-        self.notes.iter().cloned().chain(others).collect()
+        self.notes.iter().cloned().chain(self.watch.notes()).chain(others).collect()
     }
 }
 

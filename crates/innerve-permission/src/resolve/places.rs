@@ -77,6 +77,11 @@ pub(super) fn protected_change<'a>(call: Call<'_>, part: &'a Part) -> Option<&'a
     named.map(MayChange::path).find(|path| either(path, |path| is_protected(call, path)))
 }
 
+/// The names of directories and files whose change is protected wherever they are.
+pub(crate) fn protected_names() -> impl Iterator<Item = &'static str> {
+    PROTECTED_DIRECTORIES.iter().chain(PROTECTED_FILES).copied()
+}
+
 /// The target's path, if changing it is protected.
 pub(super) fn protected_target<'a>(call: Call<'_>, target: &'a Target) -> Option<&'a PathTarget> {
     match target {

@@ -1,5 +1,6 @@
 //! What commands in the sandbox may read and change: what settings say, and what permission rules say.
 
+mod deciding;
 mod git;
 mod lists;
 mod rules;
@@ -16,11 +17,11 @@ use innerve_tool::port::ProcessRequest;
 use serde_json::Value;
 
 use super::is_of_project;
+use deciding::Deciding;
+pub(super) use deciding::Watch;
 use lists::Oddities;
 pub(super) use rules::RulePaths;
 
-/// What in a working directory decides what runs outside of the sandbox later.
-const DECIDING: &[&str] = &[".innerve", ".claude", ".mcp.json", ".git/hooks", ".git/config"];
 /// What holds secrets, below the home directory.
 const SECRETS: &[&str] =
     &[".ssh", ".aws", ".gnupg", ".kube/config", ".config/gh", ".netrc", ".git-credentials"];
@@ -46,6 +47,8 @@ pub(super) struct Access {
     pub(super) profile: SandboxProfile,
     /// What could not be held, as sentences without a dot.
     pub(super) notes: Vec<String>,
+    /// What is looked for when it has ended.
+    pub(super) watch: Watch,
 }
 
 impl Paths {
@@ -116,7 +119,7 @@ impl Paths {
         if self.disabled {
             let write = vec![PathBuf::from("/")];
             let profile = SandboxProfile { write, ..SandboxProfile::default() };
-            return Ok(Access { profile, notes: Vec::new() });
+            return Ok(Access { profile, ..Access::default() });
         }
         if let Some(what) = self.broken.first() {
             return Err(what.clone());
@@ -131,23 +134,29 @@ impl Paths {
         };
         let mut write = vec![policy.original_cwd.clone()];
         write.extend(policy.additional_directories.iter().cloned());
-        let mut deny_write = own.to_vec();
+        // By its name alone: where a link leads a command may have chosen.
+        let is_chosen = |path: &Path| self.write.iter().any(|chosen| chosen == path);
+        let mut deciding = Deciding::default();
         for root in &write {
-            deny_write.extend(DECIDING.iter().map(|name| root.join(name)).filter(|path| {
-                // A file that is not there cannot be kept from being made without making it.
-                path.exists() || path.extension().is_none()
-            }));
-            deny_write
-                .retain(|path| !path.starts_with(root.join(".git")) || root.join(".git").is_dir());
-            deny_write.extend(git::deciding(root));
+            deciding.add_root(root, is_chosen);
         }
         // A worktree below `.innerve` is a place to work in.
-        deny_write.extend(git::deciding(&policy.cwd));
+        if !write.contains(&policy.cwd) {
+            deciding.add_present(&policy.cwd, is_chosen);
+        }
         write.push(policy.cwd.clone());
         write.push(std::env::temp_dir());
         write.extend(self.write.iter().cloned());
-        let deciding: Vec<PathBuf> = deny_write.iter().map(|path| real(path)).collect();
-        let decides = |path: &Path| deciding.iter().any(|deciding| path.starts_with(deciding));
+        // Where all of the home directory may be changed, what configures the person's shell and tools stays.
+        let home = real(&policy.home);
+        let is_root = policy.working_directories().any(|root| root == policy.home);
+        if !is_root && write.iter().any(|place| home.starts_with(real(place))) {
+            deciding.add_present(&policy.home, is_chosen);
+        }
+        let mut deny_write = own.to_vec();
+        deny_write.extend(deciding.kept.iter().cloned());
+        let unchangeable: Vec<PathBuf> = deny_write.iter().map(|path| real(path)).collect();
+        let decides = |path: &Path| unchangeable.iter().any(|kept| path.starts_with(kept));
         let nested = Nested::new(&write, &real);
         write.retain(|path| match nested.lies(path) {
             Lies::Apart => true,
@@ -156,15 +165,15 @@ impl Paths {
         });
         // What an allow rule of `Edit` names is a place to work in, unless the home directory lies in it: there is what
         // decides about everything else.
-        let home = real(&policy.home);
         for path in by_rules.write {
             let real = real(&path);
             if nested.lies(&path) == Lies::Apart && !home.starts_with(&real) && !decides(&real) {
-                let deciding = DECIDING.iter().map(|name| path.join(name));
-                deny_write.extend(deciding.filter(|path| path.exists()));
+                deciding.add_present(&path, is_chosen);
                 write.push(path);
             }
         }
+        let Deciding { kept, watch } = deciding;
+        deny_write.extend(kept);
         write.retain(|path| !is_denied(path));
         deny_write.extend(self.deny_write.iter().cloned());
         deny_write.extend(by_rules.deny_write);
@@ -195,7 +204,7 @@ impl Paths {
             allow_read,
             ..SandboxProfile::default()
         };
-        Ok(Access { profile, notes: by_rules.notes })
+        Ok(Access { profile, notes: by_rules.notes, watch })
     }
 }
 

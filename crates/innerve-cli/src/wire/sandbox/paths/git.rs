@@ -6,49 +6,86 @@ use std::path::{Path, PathBuf};
 /// Directories that are looked through for repositories of submodules, at most.
 const MAX_DIRECTORIES: usize = 2_000;
 
-/// The files and folders that are there, for the repository of a working directory.
+/// What decides of the repository of a working directory.
 ///
 /// Git does not only run what hooks and settings name: a file that says where they are counts as much as they do.
-pub(super) fn deciding(root: &Path) -> Vec<PathBuf> {
-    let git = root.join(".git");
-    if git.is_file() {
-        // The directory of a linked worktree or of a submodule: it names the repository.
-        return vec![git];
-    }
-    let mut deciding = vec![git.join("config.worktree")];
-    for entry in fs::read_dir(git.join("worktrees")).into_iter().flatten().flatten() {
-        deciding.extend(["commondir", "config.worktree"].map(|name| entry.path().join(name)));
-    }
-    let mut open = vec![git.join("modules")];
-    let mut seen = 0;
-    while let Some(directory) = open.pop() {
-        seen += 1;
-        if seen > MAX_DIRECTORIES {
-            break;
+#[derive(Debug, Default)]
+pub(super) struct Repository {
+    /// What must stay as it is.
+    pub(super) kept: Vec<PathBuf>,
+    /// Files that are not there, and lead git elsewhere as soon as they are.
+    pub(super) absent: Vec<PathBuf>,
+}
+
+impl Repository {
+    pub(super) fn of(root: &Path) -> Self {
+        let mut found = Self::default();
+        let git = root.join(".git");
+        if git.is_file() {
+            // The directory of a linked worktree or of a submodule: it names the repository.
+            found.kept.push(git);
+            return found;
         }
-        if directory.join("HEAD").is_file() {
-            let names = ["config", "config.worktree", "hooks"];
-            deciding.extend(names.map(|name| directory.join(name)));
-            deciding.extend(checkout(&directory).map(|checkout| checkout.join(".git")));
-            open.push(directory.join("modules"));
-            continue;
+        if !git.is_dir() {
+            return found;
         }
-        let entries = fs::read_dir(&directory).into_iter().flatten().flatten();
-        let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
-        open.extend(entries.filter(is_folder).map(|entry| entry.path()));
+        found.add_leads(&git);
+        found.kept.extend(hooks(root, &git));
+        for entry in fs::read_dir(git.join("worktrees")).into_iter().flatten().flatten() {
+            found.add_leads(&entry.path());
+        }
+        let mut open = vec![git.join("modules")];
+        let mut seen = 0;
+        while let Some(directory) = open.pop() {
+            seen += 1;
+            if seen > MAX_DIRECTORIES {
+                break;
+            }
+            if directory.join("HEAD").is_file() {
+                found.add_leads(&directory);
+                found.kept.extend(["config", "hooks"].map(|name| directory.join(name)));
+                found.kept.extend(checkout(&directory).map(|checkout| checkout.join(".git")));
+                open.push(directory.join("modules"));
+                continue;
+            }
+            let entries = fs::read_dir(&directory).into_iter().flatten().flatten();
+            let is_folder =
+                |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+            open.extend(entries.filter(is_folder).map(|entry| entry.path()));
+        }
+        found.kept.retain(|path| path.exists());
+        found
     }
-    deciding.retain(|path| path.exists());
-    deciding
+
+    /// Adds what leads from a directory of git's to settings in other places.
+    fn add_leads(&mut self, directory: &Path) {
+        for path in ["commondir", "config.worktree"].map(|name| directory.join(name)) {
+            let is_there = fs::symlink_metadata(&path).is_ok();
+            if is_there { &mut self.kept } else { &mut self.absent }.push(path);
+        }
+    }
+}
+
+/// The directory of hooks that the settings of the repository name (`core.hooksPath`), if it lies in the working directory.
+fn hooks(root: &Path, git: &Path) -> Option<PathBuf> {
+    let place = root.join(setting(git, "hookspath")?).canonicalize().ok()?;
+    let root = root.canonicalize().ok()?;
+    (place != root && place.starts_with(root)).then_some(place)
 }
 
 /// Where a submodule is checked out, as its repository says (`core.worktree`).
 fn checkout(repository: &Path) -> Option<PathBuf> {
+    repository.join(setting(repository, "worktree")?).canonicalize().ok()
+}
+
+/// The value of a setting by its name without a section, which is enough for names that only one section has.
+fn setting(repository: &Path, wanted: &str) -> Option<String> {
     let config = fs::read_to_string(repository.join("config")).ok()?;
-    let place = config.lines().find_map(|line| {
+    config.lines().find_map(|line| {
         let (name, value) = line.split_once('=')?;
-        (name.trim() == "worktree").then(|| value.trim().trim_matches('"').to_owned())
-    })?;
-    repository.join(place).canonicalize().ok()
+        let is_wanted = name.trim().eq_ignore_ascii_case(wanted);
+        is_wanted.then(|| value.trim().trim_matches('"').to_owned())
+    })
 }
 
 #[cfg(test)]
@@ -73,7 +110,12 @@ mod tests {
         write(&module.join("modules/inner/HEAD"), "");
         write(&module.join("modules/inner/config"), "");
         write(&root.join("group/sub/.git"), "gitdir: ../../.git/modules/group/sub\n");
-        let mut found = deciding(&root);
+        write(&git.join("config"), "[core]\n\thooksPath = tools/hooks\n");
+        write(&root.join("tools/hooks/pre-commit"), "");
+        let found = Repository::of(&root);
+        assert!(found.absent.contains(&git.join("commondir")), "{found:?}");
+        assert!(found.absent.contains(&module.join("config.worktree")), "{found:?}");
+        let mut found = found.kept;
         found.sort_unstable();
         let mut expected = [
             git.join("modules/group/sub/config"),
@@ -81,13 +123,17 @@ mod tests {
             git.join("modules/group/sub/modules/inner/config"),
             git.join("worktrees/w/commondir"),
             root.join("group/sub/.git"),
+            root.join("tools/hooks"),
         ];
         expected.sort_unstable();
         assert_eq!(found, expected);
 
         let linked = root.join("linked");
         write(&linked.join(".git"), "gitdir: /elsewhere\n");
-        assert_eq!(deciding(&linked), [linked.join(".git")]);
-        assert!(deciding(&root.join("group")).is_empty());
+        assert_eq!(Repository::of(&linked).kept, [linked.join(".git")]);
+        let none = Repository::of(&root.join("group"));
+        assert!(none.kept.is_empty() && none.absent.is_empty());
+        write(&git.join("config"), "[core]\n\thooksPath = .\n");
+        assert!(!Repository::of(&root).kept.contains(&root), "work goes on");
     }
 }

@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn the_time_of_a_call_is_without_that_of_its_question() {
-        let since = Instant::now().checked_sub(Duration::from_secs(60)).unwrap();
+        let since = Instant::now().checked_sub(Duration::from_mins(1)).unwrap();
         let running = |id: &str| Running {
             id: ToolUseId::from(id),
             tool: "Bash".to_owned(),
@@ -208,7 +208,7 @@ mod tests {
         let mut calls = [running("asked"), running("other")];
         restart(&mut calls, &ToolUseId::from("asked"));
         restart(&mut calls, &ToolUseId::from("of a sub-agent"));
-        let times = calls.map(|call| call.since.elapsed() >= Duration::from_secs(60));
+        let times = calls.map(|call| call.since.elapsed() >= Duration::from_mins(1));
         assert_eq!(times, [false, true]);
     }
 

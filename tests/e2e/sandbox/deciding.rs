@@ -39,6 +39,23 @@ fn script(world: &World, text: &str) -> String {
 }
 
 #[test]
+fn a_linked_worktree_stays_with_its_repository() {
+    if !has_bubblewrap() {
+        return;
+    }
+    let world = World::new();
+    let (work, repository) = (world.root().join("work"), world.root().join("repository"));
+    std::fs::create_dir(&repository).unwrap();
+    git(&repository, &["init", "-q"]);
+    git(&repository, &["commit", "-q", "--allow-empty", "-m", "first"]);
+    std::fs::remove_dir_all(&work).unwrap();
+    git(&repository, &["worktree", "add", "-q", "../work"]);
+    let before = world.read(".git");
+    script(&world, "echo 'gitdir: evil' > .git; rm -f .git; mv .git x; mkdir .git");
+    assert_eq!(world.read(".git"), before);
+}
+
+#[test]
 fn the_repositories_of_submodules_keep_their_settings_and_take_commits() {
     if !has_bubblewrap() {
         return;

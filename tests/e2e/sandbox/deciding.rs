@@ -86,6 +86,7 @@ fn what_leads_git_elsewhere_is_gone_when_the_command_ends() {
         return;
     }
     let world = repository();
+    git(&world.root().join("work"), &["config", "extensions.worktreeConfig", "true"]);
     let told = script(
         &world,
         "mkdir -p evil/hooks; cp -r .git/objects .git/refs .git/config evil/\n\

@@ -29,10 +29,11 @@ impl Repository {
         if !git.is_dir() {
             return found;
         }
-        found.add_leads(&git);
-        found.kept.extend(hooks(root, &git));
+        let is_split = is_split(&git);
+        found.add_leads(&git, is_split);
+        found.kept.extend(named(root, &git));
         for entry in fs::read_dir(git.join("worktrees")).into_iter().flatten().flatten() {
-            found.add_leads(&entry.path());
+            found.add_leads(&entry.path(), is_split);
         }
         let mut open = vec![git.join("modules")];
         let mut seen = 0;
@@ -42,7 +43,7 @@ impl Repository {
                 break;
             }
             if directory.join("HEAD").is_file() {
-                found.add_leads(&directory);
+                found.add_leads(&directory, self::is_split(&directory));
                 found.kept.extend(["config", "hooks"].map(|name| directory.join(name)));
                 found.kept.extend(checkout(&directory).map(|checkout| checkout.join(".git")));
                 open.push(directory.join("modules"));
@@ -58,34 +59,46 @@ impl Repository {
     }
 
     /// Adds what leads from a directory of git's to settings in other places.
-    fn add_leads(&mut self, directory: &Path) {
-        for path in ["commondir", "config.worktree"].map(|name| directory.join(name)) {
-            let is_there = fs::symlink_metadata(&path).is_ok();
-            if is_there { &mut self.kept } else { &mut self.absent }.push(path);
+    fn add_leads(&mut self, directory: &Path, is_split: bool) {
+        for (name, is_read) in [("commondir", true), ("config.worktree", is_split)] {
+            let path = directory.join(name);
+            if fs::symlink_metadata(&path).is_ok() {
+                self.kept.push(path);
+            } else if is_read {
+                self.absent.push(path);
+            }
         }
     }
 }
 
-/// The directory of hooks that the settings of the repository name (`core.hooksPath`), if it lies in the working directory.
-fn hooks(root: &Path, git: &Path) -> Option<PathBuf> {
-    let place = root.join(setting(git, "hookspath")?).canonicalize().ok()?;
-    let root = root.canonicalize().ok()?;
-    (place != root && place.starts_with(root)).then_some(place)
+/// Whether git reads settings of single worktrees there; where it does not, a file of them may be the person's beginning.
+fn is_split(repository: &Path) -> bool {
+    settings(repository, "worktreeConfig").iter().any(|value| value != "false")
+}
+
+/// What the settings of the repository name in the working directory: where hooks are (`core.hooksPath`, from the working
+/// directory), and more settings (`include.path`, from the directory of these).
+fn named(root: &Path, git: &Path) -> Vec<PathBuf> {
+    let Ok(real) = root.canonicalize() else { return Vec::new() };
+    let hooks = settings(git, "hooksPath").into_iter().map(|path| root.join(path));
+    let more = settings(git, "path").into_iter().map(|path| git.join(path));
+    let places = hooks.chain(more).filter_map(|path| path.canonicalize().ok());
+    // All of the directory is where commands work.
+    places.filter(|place| *place != real && place.starts_with(&real)).collect()
 }
 
 /// Where a submodule is checked out, as its repository says (`core.worktree`).
 fn checkout(repository: &Path) -> Option<PathBuf> {
-    repository.join(setting(repository, "worktree")?).canonicalize().ok()
+    let place = settings(repository, "worktree").into_iter().next()?;
+    repository.join(place).canonicalize().ok()
 }
 
-/// The value of a setting by its name without a section, which is enough for names that only one section has.
-fn setting(repository: &Path, wanted: &str) -> Option<String> {
-    let config = fs::read_to_string(repository.join("config")).ok()?;
-    config.lines().find_map(|line| {
-        let (name, value) = line.split_once('=')?;
-        let is_wanted = name.trim().eq_ignore_ascii_case(wanted);
-        is_wanted.then(|| value.trim().trim_matches('"').to_owned())
-    })
+/// The values of a setting by its name without a section, which is enough for names that only one kind of section has.
+fn settings(repository: &Path, wanted: &str) -> Vec<String> {
+    let config = fs::read_to_string(repository.join("config")).unwrap_or_default();
+    let entries = config.lines().filter_map(|line| line.split_once('='));
+    let wanted = entries.filter(|(name, _)| name.trim().eq_ignore_ascii_case(wanted));
+    wanted.map(|(_, value)| value.trim().trim_matches('"').to_owned()).collect()
 }
 
 #[cfg(test)]
@@ -110,11 +123,17 @@ mod tests {
         write(&module.join("modules/inner/HEAD"), "");
         write(&module.join("modules/inner/config"), "");
         write(&root.join("group/sub/.git"), "gitdir: ../../.git/modules/group/sub\n");
-        write(&git.join("config"), "[core]\n\thooksPath = tools/hooks\n");
+        write(
+            &git.join("config"),
+            "[core]\n\thooksPath = tools/hooks\n[include]\n\tpath = ../shared.ini\n",
+        );
         write(&root.join("tools/hooks/pre-commit"), "");
+        write(&root.join("shared.ini"), "");
         let found = Repository::of(&root);
         assert!(found.absent.contains(&git.join("commondir")), "{found:?}");
-        assert!(found.absent.contains(&module.join("config.worktree")), "{found:?}");
+        assert!(found.absent.contains(&module.join("commondir")), "{found:?}");
+        let may_be_begun = git.join("config.worktree");
+        assert!(!found.absent.contains(&may_be_begun), "git does not read it: {found:?}");
         let mut found = found.kept;
         found.sort_unstable();
         let mut expected = [
@@ -124,6 +143,7 @@ mod tests {
             git.join("worktrees/w/commondir"),
             root.join("group/sub/.git"),
             root.join("tools/hooks"),
+            root.join("shared.ini"),
         ];
         expected.sort_unstable();
         assert_eq!(found, expected);
@@ -133,7 +153,11 @@ mod tests {
         assert_eq!(Repository::of(&linked).kept, [linked.join(".git")]);
         let none = Repository::of(&root.join("group"));
         assert!(none.kept.is_empty() && none.absent.is_empty());
-        write(&git.join("config"), "[core]\n\thooksPath = .\n");
+        write(
+            &git.join("config"),
+            "[core]\n\thooksPath = .\n[extensions]\n\tworktreeConfig = true\n",
+        );
+        assert!(Repository::of(&root).absent.contains(&may_be_begun));
         assert!(!Repository::of(&root).kept.contains(&root), "work goes on");
     }
 }

@@ -416,6 +416,11 @@ fn nothing_outlives_an_agent_that_is_killed() {
     world.nobody_is_left();
 }
 
+/// A command may do something before the relay has said that it runs; until then the agent knows of none.
+fn until_told() {
+    std::thread::sleep(std::time::Duration::from_millis(500));
+}
+
 #[test]
 fn a_terminal_that_is_ended_or_killed_ends_its_command() {
     for signal in [Signal::HUP, Signal::INT, Signal::QUIT, Signal::TERM, Signal::KILL] {
@@ -424,6 +429,7 @@ fn a_terminal_that_is_ended_or_killed_ends_its_command() {
         let mut editor = Editor::open(&world, &model, Does::Runs);
         let id = editor.prompt();
         editor.until("the command", |_| world.has("ready"));
+        until_told();
         // Before: a person cannot stop what must be able to end the command.
         editor.terminals["t1"].signal(Signal::TSTP);
         editor.terminals["t1"].signal(signal);
@@ -442,8 +448,7 @@ fn a_relay_that_does_not_answer_is_ended_through_the_editor() {
     let mut editor = Editor::open(&world, &model, Does::Runs);
     let id = editor.prompt();
     editor.until("the command", |_| world.has("ready"));
-    // Until the relay has said that the command runs, the agent has nothing to end, and gives the terminal back at once.
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    until_told();
     editor.terminals["t1"].signal(Signal::STOP);
     editor.cancel();
     editor.until("the end of the prompt", |editor| editor.is_answered(id));

@@ -1,7 +1,8 @@
 //! `cargo xtask package`: every crate is packed and built from its packed file, and a program of somebody else uses one of them.
 
 use std::fs;
-use std::path::Path;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 use xshell::{Shell, cmd};
 
@@ -29,9 +30,12 @@ pub(crate) fn run(shell: &Shell, workspace: &Workspace, steps: &mut Steps) {
         let names = in_order(workspace)
             .into_iter()
             .flat_map(|package| ["--package", package.name.as_str()]);
+        let _place = shell.push_env("CARGO_TARGET_DIR", new_place(workspace)?);
         // What is packed is what is committed or about to be: CI has a clean tree.
         plain(cmd!(shell, "cargo package --allow-dirty --locked {names...}")).run()?;
         packed = true;
+        // The packed files are what is looked at from here on.
+        remove(&packing(workspace).join("debug"))?;
         Ok(Done::Passed)
     });
     if packed {
@@ -40,12 +44,49 @@ pub(crate) fn run(shell: &Shell, workspace: &Workspace, steps: &mut Steps) {
     }
 }
 
+/// Where crates are packed, and built from their packed files.
+fn packing(workspace: &Workspace) -> PathBuf {
+    workspace.target.join("packing")
+}
+
+/// An empty place to pack in; what cargo has unpacked of earlier packings is gone.
+///
+/// Cargo takes a crate for unchanged as long as its version is: what it has once unpacked of a packed file, and once built of that,
+/// would be taken again after the crate has changed, and one crate would be built on an old state of another.
+pub(crate) fn new_place(workspace: &Workspace) -> Result<PathBuf> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| std::env::home_dir().map(|home| home.join(".cargo")));
+    for registry in home.iter().flat_map(|home| fs::read_dir(home.join("registry/src"))).flatten() {
+        let registry = registry?;
+        // The folder of a registry is named after its host: those of packed files have none.
+        if !registry.file_name().to_string_lossy().starts_with('-') {
+            continue;
+        }
+        for package in in_order(workspace) {
+            let name = format!("{}-{}", package.name, package.version()?);
+            remove(&registry.path().join(name))?;
+        }
+    }
+    let place = packing(workspace);
+    remove(&place)?;
+    Ok(place)
+}
+
+fn remove(folder: &Path) -> Result {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(format!("{}: {error}", folder.display()).into())
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
 /// Every packed file holds what its users look for, and nothing that only this repository needs.
 fn contents(shell: &Shell, workspace: &Workspace) -> Result<Done> {
     let mut complaints = Vec::new();
     for package in in_order(workspace) {
         let name = format!("{}-{}", package.name, package.version()?);
-        let archive = workspace.target.join("package").join(format!("{name}.crate"));
+        let archive = packing(workspace).join("package").join(format!("{name}.crate"));
         let list = cmd!(shell, "tar --list --gzip --file {archive}").quiet().read()?;
         let inside: Vec<&str> =
             list.lines().filter_map(|line| line.strip_prefix(&name)?.strip_prefix('/')).collect();
@@ -87,7 +128,7 @@ fn downstream(shell: &Shell, workspace: &Workspace) -> Result<Done> {
     );
     for package in below(workspace, TAKEN) {
         let archive = format!("{}-{}.crate", package.name, package.version()?);
-        let archive = workspace.target.join("package").join(archive);
+        let archive = packing(workspace).join("package").join(archive);
         let folder = place.path();
         cmd!(shell, "tar --extract --gzip --file {archive} --directory {folder}").run()?;
         let unpacked = folder.join(format!("{}-{}", package.name, package.version()?));

@@ -12,6 +12,7 @@ use xshell::{Shell, cmd};
 
 use crate::Result;
 use crate::cargo::plain;
+use crate::package::new_place;
 use crate::steps::{Done, Steps};
 use crate::workspace::{Kind, Package, Workspace};
 
@@ -164,6 +165,7 @@ fn packages(shell: &Shell, workspace: &Workspace, chosen: &[&Package]) -> Result
         })
         .collect();
     let names = all.iter().flat_map(|package| ["--package", package.name.as_str()]);
+    let _place = shell.push_env("CARGO_TARGET_DIR", new_place(workspace)?);
     plain(cmd!(shell, "cargo publish --dry-run --locked {names...}")).run()?;
     Ok(Done::Passed)
 }
